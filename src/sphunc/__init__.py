@@ -1,0 +1,48 @@
+"""Temporal hypergraphs of agents: what happens next, how sure, who influences whom, what if.
+
+Public names are listed here and loaded on first use, so that importing the package costs nothing by itself.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
+    from sphunc.hypergraph import TemporalHypergraph
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ArgumentError": "sphunc.errors",
+    "ArgumentTypeError": "sphunc.errors",
+    "DataError": "sphunc.errors",
+    "MissingExtraError": "sphunc.errors",
+    "SphuncError": "sphunc.errors",
+    "TemporalHypergraph": "sphunc.hypergraph",
+}
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "DataError",
+    "MissingExtraError",
+    "SphuncError",
+    "TemporalHypergraph",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'sphunc' has no attribute {name!r}; public names: {', '.join(sorted(_HOME))}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""Temporal hypergraphs: the data object, its windows and its time-ordered splits."""
+
+from sphunc.hypergraph.temporal import TemporalHypergraph
+
+__all__ = ["TemporalHypergraph"]
