@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from sphunc.errors import ArgumentError
-
-NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -58,7 +55,7 @@ class TemporalHypergraph:
     influence: Tensor | None = None
     influence_kind: str = ""
     incidence_weight: Tensor | None = None
-    attributes: Mapping[str, Any] = field(default=NO_ATTRIBUTES)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_shapes(self)

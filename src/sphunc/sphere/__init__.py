@@ -1,0 +1,1 @@
+"""Mathematics on the unit sphere."""
