@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from sphunc.errors import ArgumentError
+from sphunc.hypergraph.validation import check
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -17,7 +19,8 @@ class TemporalHypergraph:
     """N agents at T times: features, memberships in M timed groups, outcomes.
 
     An agent that has no row at a time is absent there: its masks are False. Sizes are stated, never inferred from
-    the largest index, so that isolated agents and empty groups survive.
+    the largest index, so that isolated agents and empty groups survive. The same group name may meet at several
+    times: each meeting is a hyperedge of its own.
 
     Attributes:
         x: features, float32 ``[T, N, F]``; 0 where not observed.
@@ -58,8 +61,7 @@ class TemporalHypergraph:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_shapes(self)
-        _check_indices(self)
+        check(self)
 
     @property
     def num_times(self) -> int:
@@ -77,6 +79,16 @@ class TemporalHypergraph:
         return len(self.class_names)
 
     @property
+    def num_memberships(self) -> int:
+        """The number of rows (agent, group), nnz."""
+        return self.hyperedge_index.shape[1]
+
+    @property
+    def hyperedge_size(self) -> Tensor:
+        """Members per group, ``[M]``."""
+        return torch.bincount(self.hyperedge_index[1], minlength=self.num_hyperedges)
+
+    @property
     def present(self) -> Tensor:
         """True where an agent was seen at all, ``[T, N]``."""
         return self.x_mask.any(-1) | self.y_mask
@@ -88,8 +100,7 @@ class TemporalHypergraph:
 
     def to(self, device: torch.device | str) -> TemporalHypergraph:
         """Return the same data with every tensor on ``device``."""
-        moved = {f.name: value.to(device) for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)}
-        return replace(self, **moved)
+        return _derive(self, {name: value.to(device) for name, value in tensors(self).items()})
 
     def window(self, start: int, stop: int) -> TemporalHypergraph:
         """Return the times ``start <= t < stop`` (indices) with the groups that met then; agents all stay."""
@@ -99,83 +110,66 @@ class TemporalHypergraph:
                 f"choose 0 <= start < stop <= {self.num_times}"
             )
         kept = (self.hyperedge_time >= start) & (self.hyperedge_time < stop)
-        return replace(
-            _keep_hyperedges(self, kept),
-            x=self.x[start:stop],
-            x_mask=self.x_mask[start:stop],
-            y=None if self.y is None else self.y[start:stop],
-            y_mask=self.y_mask[start:stop],
-            times=self.times[start:stop],
-            hyperedge_time=self.hyperedge_time[kept] - start,
-        )
+        panel = {name: value[start:stop] for name, value in tensors(self).items() if name in _PANEL}
+        groups = _keep_hyperedges(self, kept)
+        groups["hyperedge_time"] = groups["hyperedge_time"] - start
+        return _derive(self, {**panel, **groups, "times": self.times[start:stop]})
+
+    def until(self, origin: int) -> TemporalHypergraph:
+        """Return all that may be seen when forecasting from time index ``origin``, that time included.
+
+        Known links and carried attributes have no time of their own, so that nobody can tell whether they were
+        known at the origin: they are left out.
+        """
+        if not 0 <= origin < self.num_times:
+            raise ArgumentError(
+                f"origin is {origin}, but the data has {self.num_times} times; choose 0 ... {self.num_times - 1}"
+            )
+        return _derive(self.window(0, origin + 1), {"influence": None, "influence_kind": "", "attributes": {}})
+
+    def same_as(self, other: TemporalHypergraph) -> bool:
+        """Say whether every tensor, id, name and attribute equals that of ``other``."""
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
     def __repr__(self) -> str:
         outcome = "no outcome" if self.y is None else f"{self.num_classes} classes" if self.class_names else "numbers"
         links = "" if self.influence is None else f", {self.influence.shape[1]} {self.influence_kind} links"
         return (
             f"TemporalHypergraph({self.num_nodes} agents, {self.num_times} times, {self.num_hyperedges} groups, "
-            f"{self.hyperedge_index.shape[1]} memberships, {self.num_features} features, {outcome}{links})"
+            f"{self.num_memberships} memberships, {self.num_features} features, {outcome}{links})"
         )
 
 
-def _keep_hyperedges(data: TemporalHypergraph, kept: Tensor) -> TemporalHypergraph:
+_PANEL = ("x", "x_mask", "y", "y_mask")
+
+
+def tensors(data: TemporalHypergraph) -> dict[str, Tensor]:
+    """Return the tensors of ``data`` by attribute name; attributes that are None are left out."""
+    return {f.name: value for f in fields(data) if isinstance(value := getattr(data, f.name), Tensor)}
+
+
+def _derive(data: TemporalHypergraph, changes: Mapping[str, Any]) -> TemporalHypergraph:
+    # A part of valid data is valid: going round __post_init__ keeps windows free of a full pass over the values.
+    derived = copy.copy(data)
+    for name, value in changes.items():
+        object.__setattr__(derived, name, value)
+    return derived
+
+
+def _keep_hyperedges(data: TemporalHypergraph, kept: Tensor) -> dict[str, Any]:
     new_index = torch.cumsum(kept, 0) - 1
     members = kept[data.hyperedge_index[1]]
     nodes, edges = data.hyperedge_index[:, members]
-    return replace(
-        data,
-        hyperedge_index=torch.stack([nodes, new_index[edges]]),
-        hyperedge_time=data.hyperedge_time[kept],
-        num_hyperedges=int(kept.sum()),
-        hyperedge_ids=tuple(name for name, keep in zip(data.hyperedge_ids, kept.tolist(), strict=True) if keep),
-        incidence_weight=None if data.incidence_weight is None else data.incidence_weight[members],
-    )
-
-
-def _check_shapes(data: TemporalHypergraph) -> None:
-    T, N, F = len(data.times), data.num_nodes, len(data.feature_names)
-    expected: dict[str, tuple[int, ...]] = {
-        "x": (T, N, F),
-        "x_mask": (T, N, F),
-        "y_mask": (T, N),
-        "hyperedge_index": (2, data.hyperedge_index.shape[-1]),
-        "hyperedge_time": (data.num_hyperedges,),
+    return {
+        "hyperedge_index": torch.stack([nodes, new_index[edges]]),
+        "hyperedge_time": data.hyperedge_time[kept],
+        "num_hyperedges": int(kept.sum()),
+        "hyperedge_ids": tuple(data.hyperedge_ids[i] for i in kept.nonzero().flatten().tolist()),
+        "incidence_weight": None if data.incidence_weight is None else data.incidence_weight[members],
     }
-    if data.y is not None:
-        expected["y"] = (T, N) if data.class_names else (T, N, data.y.shape[-1])
-    if data.influence is not None:
-        expected["influence"] = (2, data.influence.shape[-1])
-    if data.incidence_weight is not None:
-        expected["incidence_weight"] = (data.hyperedge_index.shape[-1],)
-    for name, shape in expected.items():
-        got = tuple(getattr(data, name).shape)
-        if got != shape:
-            raise ArgumentError(
-                f"{name} has shape {got}, but {T} times, {N} agents, {F} features and {data.num_hyperedges} groups "
-                f"ask for {shape}"
-            )
-    for name, count in (("node_ids", N), ("hyperedge_ids", data.num_hyperedges)):
-        if len(getattr(data, name)) != count:
-            raise ArgumentError(f"{name} has {len(getattr(data, name))} entries, but there are {count}")
 
 
-def _check_indices(data: TemporalHypergraph) -> None:
-    nodes, edges = data.hyperedge_index
-    _check_range("hyperedge_index[0]", nodes, data.num_nodes, "agents")
-    _check_range("hyperedge_index[1]", edges, data.num_hyperedges, "groups")
-    _check_range("hyperedge_time", data.hyperedge_time, data.num_times, "times")
-    if data.influence is not None:
-        _check_range("influence", data.influence.flatten(), data.num_nodes, "agents")
-    order = edges * max(data.num_nodes, 1) + nodes
-    if order.numel() > 1 and not bool((order[1:] > order[:-1]).all()):
-        raise ArgumentError(
-            "hyperedge_index must be sorted by group, then agent, without an agent twice in a group; "
-            "sort it, or build the object with sphunc.from_frames"
-        )
-
-
-def _check_range(name: str, index: Tensor, size: int, what: str) -> None:
-    bad = (index < 0) | (index >= size)
-    if bool(bad.any()):
-        first = int(bad.nonzero()[0])
-        raise ArgumentError(f"{name}[{first}] is {int(index[first])}, but there are {size} {what} (0 ... {size - 1})")
+def _same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, Tensor) and isinstance(theirs, Tensor):
+        return mine.dtype == theirs.dtype and torch.equal(mine, theirs)
+    return type(mine) is type(theirs) and bool(mine == theirs)
