@@ -1,0 +1,135 @@
+"""Calibration of class forecasts by bins: expected calibration error, its variants, and the reliability curve.
+
+All take the confidence (largest probability) against whether that class occurred, except the classwise error. The
+binned error of a perfect forecaster is not 0 on finitely many rows: see :mod:`sphunc.evaluation.floor`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sphunc._typing import Bool, Float, Int
+from sphunc.evaluation.inputs import Numbers, at_least, class_forecast
+
+BINS = 15
+"""Equal-width bins of the usual expected calibration error; the last one is closed at 1."""
+
+
+def ece(probabilities: Numbers, labels: Numbers, *, bins: int = BINS, mask: Numbers | None = None) -> float:
+    r"""Expected calibration error of the top label over equal-width bins.
+
+    .. math:: \sum_b \tfrac{n_b}{n} |\text{accuracy}_b - \text{confidence}_b|
+
+    Bins are closed on the left, the last on both sides. Too large on few rows: compare with
+    :func:`sphunc.evaluation.check_calibration`.
+    """
+    confidence, correct = top_label(probabilities, labels, mask)
+    return binned_error(confidence, correct, equal_width(confidence, bins))
+
+
+def adaptive_ece(probabilities: Numbers, labels: Numbers, *, bins: int = BINS, mask: Numbers | None = None) -> float:
+    """Expected calibration error over bins that hold equally many rows (quantiles of the confidence).
+
+    Equal confidences stay in one bin, so the value does not depend on the order of the rows; ties make fewer bins.
+    """
+    confidence, correct = top_label(probabilities, labels, mask)
+    return binned_error(confidence, correct, equal_mass(confidence, bins))
+
+
+def classwise_ece(probabilities: Numbers, labels: Numbers, *, bins: int = BINS, mask: Numbers | None = None) -> float:
+    """Mean over all classes of the binned error of that class's probability (Kull et al. 2019), equal-width bins."""
+    p, y = class_forecast(probabilities, labels, mask)
+    return float(np.mean([binned_error(q, y == c, equal_width(q, bins)) for c, q in enumerate(p.T)]))
+
+
+def debiased_ece(probabilities: Numbers, labels: Numbers, *, bins: int = BINS, mask: Numbers | None = None) -> float:
+    """Root of :func:`debiased_squared_error`, 0 where that is negative.
+
+    A root mean square, so at least as large as the mean absolute error it estimates beside :func:`ece`.
+    """
+    return max(debiased_squared_error(probabilities, labels, bins=bins, mask=mask), 0.0) ** 0.5
+
+
+def debiased_squared_error(
+    probabilities: Numbers, labels: Numbers, *, bins: int = BINS, mask: Numbers | None = None
+) -> float:
+    r"""Squared calibration error over equal-width bins, less its sampling noise.
+
+    .. math:: \sum_b \tfrac{n_b}{n} \left(\bar r_b^2 - \tfrac{1}{n_b (n_b - 1)} \sum_{i \in b} (r_i - \bar r_b)^2\right)
+
+    with :math:`r_i` = correct - confidence. Its expectation is 0 for a perfect forecaster, so it may be negative;
+    average this one over seeds, not its clipped root. It equals the estimator of Kumar, Liang and Ma (2019) where
+    confidence is constant in a bin, and stays unbiased where it varies. A bin with one row has no variance and
+    counts 0, as there.
+    """
+    confidence, correct = top_label(probabilities, labels, mask)
+    _, bin_of = np.unique(equal_width(confidence, bins), return_inverse=True)
+    residual = correct - confidence
+    count = np.bincount(bin_of)
+    mean = np.bincount(bin_of, residual) / count
+    scatter = np.bincount(bin_of, (residual - mean[bin_of]) ** 2)
+    several = count > 1
+    n, m, s = count[several], mean[several], scatter[several]
+    return float((n / len(residual)) @ (m**2 - s / (n * (n - 1.0))))
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """What a reliability diagram draws: one entry per bin that holds rows.
+
+    Attributes:
+        low, high: edges of the bin.
+        count: rows in it.
+        confidence: their mean confidence.
+        accuracy: share of them that were right.
+    """
+
+    low: Float[np.ndarray, " bin"]
+    high: Float[np.ndarray, " bin"]
+    count: Int[np.ndarray, " bin"]
+    confidence: Float[np.ndarray, " bin"]
+    accuracy: Float[np.ndarray, " bin"]
+
+
+def reliability_curve(
+    probabilities: Numbers, labels: Numbers, *, bins: int = BINS, mask: Numbers | None = None
+) -> ReliabilityCurve:
+    """Confidence and accuracy per equal-width bin, empty bins left out; its weighted gap is :func:`ece`."""
+    confidence, correct = top_label(probabilities, labels, mask)
+    occupied, bin_of, count = np.unique(equal_width(confidence, bins), return_inverse=True, return_counts=True)
+    return ReliabilityCurve(
+        low=occupied / bins,
+        high=(occupied + 1) / bins,
+        count=count,
+        confidence=np.bincount(bin_of, confidence) / count,
+        accuracy=np.bincount(bin_of, correct) / count,
+    )
+
+
+def top_label(
+    probabilities: Numbers, labels: Numbers, mask: Numbers | None = None
+) -> tuple[Float[np.ndarray, " row"], Bool[np.ndarray, " row"]]:
+    """Confidence in the most probable class, and whether it occurred."""
+    p, y = class_forecast(probabilities, labels, mask)
+    return p.max(axis=1), p.argmax(axis=1) == y
+
+
+def binned_error(
+    confidence: Float[np.ndarray, " row"], correct: Bool[np.ndarray, " row"], bin_of: Int[np.ndarray, " row"]
+) -> float:
+    """Mean over rows of the absolute mean residual of their bin."""
+    return float(np.abs(np.bincount(bin_of, correct - confidence)).sum() / len(confidence))
+
+
+def equal_width(confidence: Float[np.ndarray, " row"], bins: int) -> Int[np.ndarray, " row"]:
+    """Bin of each confidence among ``bins`` of equal width on [0, 1], the last closed at 1."""
+    edges = np.linspace(0.0, 1.0, at_least("bins", bins, 1) + 1)
+    return np.searchsorted(edges[1:-1], confidence, side="right")
+
+
+def equal_mass(confidence: Float[np.ndarray, " row"], bins: int) -> Int[np.ndarray, " row"]:
+    """Bin of each confidence between the quantiles of all; ties stay together."""
+    edges = np.unique(np.quantile(confidence, np.linspace(0.0, 1.0, at_least("bins", bins, 1) + 1)))
+    return np.searchsorted(edges[1:-1], confidence, side="right")

@@ -1,0 +1,144 @@
+"""What metrics take: numpy arrays, tensors or nested lists, converted once, checked once, masked once.
+
+Leading axes are free: probabilities ``[T, N, C]`` with labels and mask ``[T, N]`` are read as ``T N`` rows. A mask is
+True where a row counts; what stands in rows that do not count (NaN, say) is never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from sphunc._typing import Bool, Float, Int
+from sphunc.errors import ArgumentError, ArgumentTypeError
+
+Numbers = np.ndarray | Tensor | Sequence[Any]
+
+ROUNDING = 1e-4
+"""How far probabilities may be from summing to one: generous for single precision, too small for a real fault."""
+
+
+def to_array(name: str, value: Numbers) -> np.ndarray:
+    """Convert to a numpy array on the CPU; floating numbers become double precision, integers and booleans stay."""
+    if isinstance(value, Tensor):
+        value = value.detach().cpu()
+        value = value.double().numpy() if value.is_floating_point() else value.numpy()
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise ArgumentTypeError(f"{name}: expected numbers, got dtype {array.dtype}. Convert to numbers first.")
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def flat_numbers(mask: Numbers | None = None, **arrays: Numbers) -> tuple[Float[np.ndarray, " row"], ...]:
+    """Equally shaped arrays of finite numbers, as rows that count."""
+    converted = {name: to_array(name, value) for name, value in arrays.items()}
+    first, shape = next((name, array.shape) for name, array in converted.items())
+    for name, array in converted.items():
+        if array.shape != shape:
+            raise ArgumentError(f"{name}: shape {array.shape} differs from {shape} of {first}. Give equal shapes.")
+    keep = counted(mask, shape)
+    return tuple(_finite(name, array[keep].astype(np.float64)) for name, array in converted.items())
+
+
+def counted(mask: Numbers | None, shape: tuple[int, ...]) -> Bool[np.ndarray, ...]:
+    """The mask as booleans of the given shape, all True when there is none; at least one row must count."""
+    keep = np.ones(shape, dtype=bool) if mask is None else to_array("mask", mask)
+    if keep.dtype != bool:
+        raise ArgumentTypeError(f"mask: expected booleans, got dtype {keep.dtype}. Compare first, as in mask > 0.")
+    if keep.shape != shape:
+        raise ArgumentError(f"mask: shape {keep.shape} differs from {shape} of the rows. Give one boolean per row.")
+    if not keep.any():
+        raise ArgumentError("mask: no row counts, and a metric of nothing is not defined. Leave such a set out.")
+    return keep
+
+
+def class_probabilities(
+    probabilities: Numbers, mask: Numbers | None = None, name: str = "probabilities"
+) -> Float[np.ndarray, "row class"]:
+    """Class probabilities ``[..., C]`` as rows that count, each checked to sum to one."""
+    p = to_array(name, probabilities)
+    if p.ndim < 2 or p.shape[-1] < 2:
+        raise ArgumentError(f"{name}: shape {p.shape}, expected [..., C] with two classes or more on the last axis.")
+    return _simplex(name, p[counted(mask, p.shape[:-1])].astype(np.float64))
+
+
+def class_forecast(
+    probabilities: Numbers, labels: Numbers, mask: Numbers | None = None
+) -> tuple[Float[np.ndarray, "row class"], Int[np.ndarray, " row"]]:
+    """Class probabilities ``[..., C]`` and labels ``[...]`` in 0 ... C-1, as rows that count."""
+    p, y = to_array("probabilities", probabilities), to_array("labels", labels)
+    if y.dtype.kind not in "iu":
+        raise ArgumentTypeError(f"labels: expected integers, got dtype {y.dtype}. Give class indices 0 ... C-1.")
+    if p.shape[:-1] != y.shape:
+        raise ArgumentError(f"labels: shape {y.shape} does not fit probabilities {p.shape}. Give one label per row.")
+    p = class_probabilities(p, mask)
+    y = y[counted(mask, y.shape)].astype(np.int64)
+    outside = np.unique(y[(y < 0) | (y >= p.shape[1])])
+    if outside.size:
+        raise ArgumentError(
+            f"labels: {outside[:5].tolist()} outside the classes 0 ... {p.shape[1] - 1}. "
+            "Mask rows without an outcome, or give a probability for every class."
+        )
+    return p, y
+
+
+def flat_truth(
+    name: str, scores: Numbers, truth: Numbers, mask: Numbers | None = None
+) -> tuple[Float[np.ndarray, " row"], Bool[np.ndarray, " row"]]:
+    """Finite scores with a yes or no each, as rows that count; ``name`` is what the caller calls the scores."""
+    is_true = to_array("truth", truth)
+    if not np.isin(is_true, (0, 1)).all():
+        raise ArgumentError("truth: expected only 0 and 1 (or booleans). Say for each row whether it is true.")
+    values, flags = flat_numbers(mask, **{name: scores, "truth": is_true})
+    return values, flags.astype(bool)
+
+
+def unit_interval(name: str, values: Float[np.ndarray, " row"]) -> Float[np.ndarray, " row"]:
+    """Probabilities of single events, refused outside [0, 1] (rounding forgiven)."""
+    if values.min() < -ROUNDING or values.max() > 1 + ROUNDING:
+        raise ArgumentError(
+            f"{name}: range [{values.min():.4g}, {values.max():.4g}], expected probabilities in [0, 1]. "
+            "Scores without a scale have a ranking, not a calibration."
+        )
+    return values.clip(0.0, 1.0)
+
+
+def at_least(name: str, value: int, least: int) -> int:
+    """The number itself, refused below ``least``."""
+    if value < least:
+        raise ArgumentError(f"{name}: got {value}, expected {least} or more.")
+    return value
+
+
+def inside(name: str, value: float) -> float:
+    """A share strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise ArgumentError(f"{name}: got {value}, expected a number strictly between 0 and 1, such as 0.95.")
+    return value
+
+
+def _finite(name: str, values: np.ndarray) -> np.ndarray:
+    faulty = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
+    if faulty.size:
+        raise ArgumentError(
+            f"{name}: {faulty.size} of {len(values)} rows are NaN or infinite, first at row {faulty[0]}. "
+            "Mask rows without a value."
+        )
+    return values
+
+
+def _simplex(name: str, p: np.ndarray) -> np.ndarray:
+    _finite(name, p)
+    if p.min() < -ROUNDING:
+        raise ArgumentError(f"{name}: smallest value {p.min():.4g} is negative. Give probabilities, not logits.")
+    sums = p.sum(axis=1)
+    worst = int(np.abs(sums - 1.0).argmax())
+    if abs(sums[worst] - 1.0) > ROUNDING:
+        raise ArgumentError(
+            f"{name}: row {worst} sums to {sums[worst]:.6g}, expected 1 (to {ROUNDING:g}). "
+            "Give probabilities over all classes, as softmax(logits) does."
+        )
+    return p.clip(0.0, 1.0)

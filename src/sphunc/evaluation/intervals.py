@@ -1,0 +1,117 @@
+"""Bootstrap intervals for any metric, by row or by cluster of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sphunc._typing import Float, Int
+from sphunc.errors import ArgumentError
+from sphunc.evaluation.inputs import Numbers, at_least, inside, to_array
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A metric with its interval.
+
+    Attributes:
+        estimate: the metric on the rows as they are.
+        low, high: ends of the interval.
+        level: its nominal coverage.
+        samples: resamples on which the metric was defined.
+        undefined: resamples on which it was not (an AUC when a resample holds one class only); they are left out.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    samples: int
+    undefined: int
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+
+def bootstrap(
+    metric: Callable[..., float],
+    *arrays: Numbers,
+    clusters: Numbers | None = None,
+    pivot: bool = False,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Bootstrap interval of ``metric(*arrays)``, rows (first axis) resampled together.
+
+    Args:
+        metric: takes the arrays, gives a number. Wrap results that are values: ``lambda p, y: macro_auc(p, y).value``.
+            A difference of two systems on the same rows is a metric of three arrays.
+        arrays: equally long on the first axis; pass a mask by selecting rows beforehand.
+        clusters: a label per row; whole clusters are resampled. Give the agent when an agent has several rows, since
+            its rows go right and wrong together and an interval by row is too narrow.
+        pivot: reflect the interval at the estimate (basic bootstrap). For metrics that noise inflates, such as a
+            calibration error, whose resamples lie above the estimate as the estimate lies above the truth.
+        samples: resamples.
+        level: nominal coverage.
+        seed: of the resampling.
+
+    Example:
+        >>> p, y = np.tile([[0.8, 0.2]], (50, 1)), np.repeat([0, 1], [40, 10])
+        >>> bootstrap(lambda p, y: float((p.argmax(1) == y).mean()), p, y, samples=200).estimate
+        0.8
+    """
+    rows = [to_array(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
+    members = _members(clusters, _common_length(rows))
+    estimate = float(metric(*rows))
+    rng = np.random.default_rng(seed)
+    values = [_on_resample(metric, rows, members, rng) for _ in range(at_least("samples", samples, 2))]
+    defined = np.array([value for value in values if value is not None])
+    if 2 * len(defined) < samples:
+        raise ArgumentError(
+            f"metric: not defined on {samples - len(defined)} of {samples} resamples, so that an interval would "
+            "mean little. Evaluate on more rows."
+        )
+    low, high = _ends(defined, estimate, inside("level", level), pivot)
+    return Interval(estimate, low, high, level, len(defined), samples - len(defined))
+
+
+def _on_resample(
+    metric: Callable[..., float],
+    rows: list[np.ndarray],
+    members: list[Int[np.ndarray, " _"]],
+    rng: np.random.Generator,
+) -> float | None:
+    drawn = rng.integers(len(members), size=len(members))
+    index = np.concatenate([members[c] for c in drawn])
+    try:
+        return float(metric(*(array[index] for array in rows)))
+    except ArgumentError:
+        # the metric took the rows themselves: only a degenerate resample can be at fault
+        return None
+
+
+def _ends(values: Float[np.ndarray, " sample"], estimate: float, level: float, pivot: bool) -> tuple[float, float]:
+    low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return (float(2.0 * estimate - high), float(2.0 * estimate - low)) if pivot else (float(low), float(high))
+
+
+def _common_length(rows: list[np.ndarray]) -> int:
+    if not rows:
+        raise ArgumentError("arrays: none given. Pass the arrays that the metric takes, in its order.")
+    lengths = [len(array) if array.ndim else 0 for array in rows]
+    if len(set(lengths)) != 1 or lengths[0] == 0:
+        raise ArgumentError(f"arrays: first axes {lengths}, expected equal lengths above 0, one entry per row.")
+    return lengths[0]
+
+
+def _members(clusters: Numbers | None, length: int) -> list[Int[np.ndarray, " _"]]:
+    labels = np.arange(length) if clusters is None else np.asarray(clusters)
+    if labels.shape != (length,):
+        raise ArgumentError(f"clusters: shape {labels.shape}, expected one label for each of the {length} rows.")
+    _, group, count = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(count) < 2:
+        raise ArgumentError("clusters: a single one, and resampling it changes nothing. Give two or more.")
+    return np.split(np.argsort(group, kind="stable"), np.cumsum(count)[:-1])

@@ -1,0 +1,98 @@
+"""Scores of inferred influence: a score or probability per candidate link against the links that are true.
+
+Rows are the candidates, shared by all systems in a comparison; the random level of every precision is the
+:func:`base_rate`. Ties count by their expectation over random order, so that a constant score earns the base rate and
+not what the order of the rows happens to give.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from sphunc._typing import Bool, Float
+from sphunc.errors import ArgumentError
+from sphunc.evaluation.calibration import BINS, binned_error, equal_width
+from sphunc.evaluation.floor import CalibrationCheck, check_against, null_errors
+from sphunc.evaluation.inputs import Numbers, at_least, flat_truth, to_array, unit_interval
+from sphunc.evaluation.selective import expected_order
+
+
+def base_rate(truth: Numbers, *, mask: Numbers | None = None) -> float:
+    """Share of candidates that are true links: what random scores reach in P@k and AUPRC."""
+    return float(flat_truth("scores", truth, truth, mask)[1].mean())
+
+
+def precision_at_k(scores: Numbers, truth: Numbers, k: int = 10, *, mask: Numbers | None = None) -> float:
+    """Expected share of true links among the k highest scores, ties in random order."""
+    s, is_link = flat_truth("scores", scores, truth, mask)
+    if at_least("k", k, 1) > len(s):
+        raise ArgumentError(f"k: got {k}, more than the {len(s)} candidates. Give at most as many as there are.")
+    return _top_precision(s, is_link, k)
+
+
+def precision_at_k_per_target(
+    scores: Numbers, truth: Numbers, targets: Numbers, k: int = 10, *, mask: Numbers | None = None
+) -> float:
+    """Mean over influenced agents of the expected precision among the k best candidates of each.
+
+    Agents without a true link are left out: no ranking could be right for them. An agent with fewer than k
+    candidates is judged on all of them.
+    """
+    s, is_link = flat_truth("scores", scores, truth, mask)
+    target, _ = flat_truth("targets", to_array("targets", targets), truth, mask)
+    influenced = np.unique(target[is_link])
+    _check_any_link(is_link)
+    at_least("k", k, 1)
+    mine = [target == agent for agent in influenced]
+    return float(np.mean([_top_precision(s[rows], is_link[rows], min(k, int(rows.sum()))) for rows in mine]))
+
+
+def r_precision(scores: Numbers, truth: Numbers, *, mask: Numbers | None = None) -> float:
+    """Expected precision among the R highest scores, R the number of true links; it is also the recall there."""
+    s, is_link = flat_truth("scores", scores, truth, mask)
+    _check_any_link(is_link)
+    return _top_precision(s, is_link, int(is_link.sum()))
+
+
+def auprc(scores: Numbers, truth: Numbers, *, mask: Numbers | None = None) -> float:
+    """Area under the precision-recall curve as average precision (no interpolation); ties enter together."""
+    s, is_link = flat_truth("scores", scores, truth, mask)
+    _check_any_link(is_link)
+    return float(average_precision_score(is_link, s))
+
+
+def link_ece(probabilities: Numbers, truth: Numbers, *, bins: int = BINS, mask: Numbers | None = None) -> float:
+    """Expected calibration error of link probabilities over equal-width bins of the probability itself."""
+    p, is_link = flat_truth("probabilities", probabilities, truth, mask)
+    p = unit_interval("probabilities", p)
+    return binned_error(p, is_link, equal_width(p, bins))
+
+
+def check_link_calibration(
+    probabilities: Numbers,
+    truth: Numbers,
+    *,
+    bins: int = BINS,
+    samples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    mask: Numbers | None = None,
+) -> CalibrationCheck:
+    """:func:`link_ece` with its floor and band under perfect calibration, links taken as independent."""
+    p, is_link = flat_truth("probabilities", probabilities, truth, mask)
+    p = unit_interval("probabilities", p)
+    errors = null_errors(p, bins=bins, samples=samples, seed=seed)
+    return check_against(binned_error(p, is_link, equal_width(p, bins)), errors, len(p), bins, level)
+
+
+def _top_precision(scores: Float[np.ndarray, " row"], is_link: Bool[np.ndarray, " row"], k: int) -> float:
+    return float(expected_order(-scores, is_link.astype(np.float64))[:k].mean())
+
+
+def _check_any_link(is_link: Bool[np.ndarray, " row"]) -> None:
+    if not is_link.any():
+        raise ArgumentError(
+            f"truth: none of the {len(is_link)} candidates is a true link, so that no ranking is better than another. "
+            "Check that candidates and true links use the same agents."
+        )
