@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
     from sphunc.hypergraph import TemporalHypergraph
+    from sphunc.worlds import World, simulate
 
 __version__ = "0.1.0"
 
@@ -21,6 +22,8 @@ _HOME = {
     "MissingExtraError": "sphunc.errors",
     "SphuncError": "sphunc.errors",
     "TemporalHypergraph": "sphunc.hypergraph",
+    "World": "sphunc.worlds",
+    "simulate": "sphunc.worlds",
 }
 
 __all__ = [
@@ -30,7 +33,9 @@ __all__ = [
     "MissingExtraError",
     "SphuncError",
     "TemporalHypergraph",
+    "World",
     "__version__",
+    "simulate",
 ]
 
 

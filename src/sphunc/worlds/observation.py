@@ -1,0 +1,93 @@
+"""What a world shows: features through an unknown map, outcomes with noise that an observable driver sets, masks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from sphunc.worlds.population import Population, unit
+from sphunc.worlds.settings import WorldSettings
+
+DRIVER_SHARE = 16  # one feature in so many shows the driver
+DRIVER_NOISE = 0.3
+DRIVER_SLOPE = 1.5
+SATURATION = 2.0
+DECIMALS = 5
+
+Array = NDArray[np.float64]
+
+
+def outcome_law(settings: WorldSettings, directions: Array, states: Array, driver: Array) -> Array:
+    r"""Class probabilities given the state and the driver, ``[..., C]``.
+
+    .. math:: p_c \propto \exp(\beta \, w_c^\top h), \qquad \beta = \frac{\beta_0}{1 + \lambda e^{1.5 v}}
+
+    with sharpness :math:`\beta_0`, label noise :math:`\lambda` and driver v.
+    """
+    sharpness = settings.sharpness / (1.0 + settings.label_noise * np.exp(DRIVER_SLOPE * driver))
+    logits = sharpness[..., None] * np.einsum("...d,cd->...c", states, directions)
+    weights = np.exp(logits - logits.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def entropy(probabilities: Array) -> Array:
+    """Shannon entropy of the last axis, in nats."""
+    positive = np.where(probabilities > 0, probabilities, 1.0)
+    return -(probabilities * np.log(positive)).sum(-1)
+
+
+def draw_outcomes(probabilities: Array, rng: Generator) -> NDArray[np.int64]:
+    """Draw one class per row by inversion."""
+    cumulative = np.cumsum(probabilities, axis=-1)
+    uniforms = rng.random(probabilities.shape[:-1])[..., None]
+    return np.minimum((uniforms >= cumulative).sum(-1), probabilities.shape[-1] - 1)
+
+
+def feature_names(settings: WorldSettings) -> tuple[str, ...]:
+    """Name features by modality; the last ones, which show the driver, belong to the last modality."""
+    blocks = _blocks(settings)
+    return tuple(f"m{block}_f{index:03d}" for index, block in enumerate(blocks.tolist()))
+
+
+def driver_columns(settings: WorldSettings) -> NDArray[np.int64]:
+    """Return the indices of the features that show the driver."""
+    return np.arange(settings.features - max(1, settings.features // DRIVER_SHARE), settings.features)
+
+
+def show(settings: WorldSettings, people: Population, states: Array, driver: Array, rng: Generator) -> Array:
+    """Draw the features ``[T, N, F]`` of the states ``[T, N, D]`` and the driver ``[T, N]``."""
+    times, agents, dim = states.shape
+    blocks = _blocks(settings)
+    maps = rng.standard_normal((settings.features, dim)) * people.axis_scales
+    noise = settings.view_noise * np.exp(
+        settings.view_noise_spread * rng.standard_normal((agents, settings.modalities))
+    )
+    x = np.empty((times, agents, settings.features))
+    for block in range(settings.modalities):
+        columns = blocks == block
+        blur = rng.standard_normal(states.shape) / np.sqrt(dim)
+        view = unit(states + noise[:, block, None] * blur)
+        x[..., columns] = _saturate(np.einsum("tnd,fd->tnf", view, maps[columns]), settings.nonlinearity)
+    length = np.exp(settings.radial * rng.standard_normal((times, agents, 1)))
+    x = length * (x + settings.entry_noise * rng.standard_normal(x.shape))
+    shown = driver_columns(settings)
+    x[..., shown] = driver[..., None] + DRIVER_NOISE * rng.standard_normal((times, agents, len(shown)))
+    return np.round(x, DECIMALS)
+
+
+def feature_mask(settings: WorldSettings, present: NDArray[np.bool_], rng: Generator) -> NDArray[np.bool_]:
+    """Draw which entries are observed, ``[T, N, F]``."""
+    shape = (*present.shape, settings.features)
+    kept = (rng.random(shape) >= settings.missing) & present[..., None]
+    lost = rng.random(shape) < settings.lost_at_test
+    lost[: settings.entry_time] = False
+    return kept & ~lost
+
+
+def _blocks(settings: WorldSettings) -> NDArray[np.int64]:
+    return np.arange(settings.features) * settings.modalities // settings.features
+
+
+def _saturate(signal: Array, share: float) -> Array:
+    return (1.0 - share) * signal + share * np.tanh(SATURATION * signal)

@@ -1,0 +1,50 @@
+"""The five presets: sizes of the paper's data sets, difficulty matched to its results."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from typing import Any
+
+from sphunc.errors import ArgumentError
+from sphunc.worlds.settings import WorldSettings, is_count
+
+PRESETS: dict[str, WorldSettings] = {
+    "snare": WorldSettings(agents=540, groups=1120, classes=3, features=24, times=5),
+    "pheme": WorldSettings(agents=4830, groups=8000, classes=4, features=300, times=10, communities=8, group_size=7),
+    "amigos": WorldSettings(agents=40, groups=120, classes=4, features=128, times=4, communities=4, group_size=4),
+    "financial": WorldSettings(
+        agents=5000, groups=12500, classes=5, features=100, times=20, communities=10, group_size=8
+    ),
+    "collaboration": WorldSettings(
+        agents=10000, groups=30000, classes=10, features=50, times=15, communities=20, group_size=5, dim=12
+    ),
+}
+
+
+def settings_for(preset: str, overrides: dict[str, Any]) -> WorldSettings:
+    """Return the settings of a preset with some knobs changed.
+
+    The number of groups follows ``agents`` and ``times`` (same groups per agent and time) unless it is given, and
+    ``dim`` follows ``classes`` where there would be too few axes.
+    """
+    if preset not in PRESETS:
+        raise ArgumentError(f"preset={preset!r} is not known; choose one of {', '.join(PRESETS)}")
+    base = PRESETS[preset]
+    for name in overrides:
+        _check_name(name)
+    agents, times = overrides.get("agents", base.agents), overrides.get("times", base.times)
+    derived: dict[str, Any] = {}
+    if ("agents" in overrides or "times" in overrides) and is_count(agents) and is_count(times):
+        derived["groups"] = round(base.groups * (agents / base.agents) * (times / base.times))
+    if is_count(overrides.get("classes", 0)):
+        derived["dim"] = max(base.dim, overrides.get("classes", 0))
+    return replace(base, **{**derived, **overrides})
+
+
+def _check_name(name: str) -> None:
+    allowed = [f.name for f in fields(WorldSettings)]
+    if name not in allowed:
+        close = get_close_matches(name, allowed, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise ArgumentError(f"{name!r} is not a knob of a world{hint}; allowed: {', '.join(allowed)}")

@@ -1,0 +1,157 @@
+"""What a world is made of: every knob with its meaning and its range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sphunc.errors import ArgumentError, ArgumentTypeError
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldSettings:
+    r"""The knobs of a simulated world; symbols as in the equations of ``docs/worlds.md``.
+
+    Attributes:
+        agents: N, agents in all, newcomers included.
+        groups: M, groups in all, over all times.
+        classes: C, outcome classes.
+        features: F, features per agent.
+        times: T, observed times.
+        dim: D, dimension of the hidden state, a unit vector.
+        communities: communities that are seen in training.
+        homophily: how far the persistent bias of an agent follows its community (0 not at all, 1 entirely); also the
+            chance that a place in a group is filled from the group's community.
+        group_size: mean size of a group; sizes are 2 plus a Poisson number.
+        recurrence: share of the groups of a time that met the time before (each member replaced with chance 0.15).
+        inertia: a, weight of an agent's own last state.
+        bias: b, weight of its persistent bias.
+        parents: mean number of agents that influence an agent (Poisson, among those it met).
+        link_strength: s, mean absolute strength of a link; drawn evenly between 2/3 and 4/3 of it.
+        negative: share of links that push away.
+        group_pull: p, weight of the pull of the groups an agent met in.
+        cohesion_power: q, the pull grows with the cohesion of the group (its resultant length) to this power.
+        concentration: median concentration of the von Mises-Fisher noise of a step.
+        concentration_spread: standard deviation of the log concentration between agents.
+        modalities: blocks of features, each a separate noisy view of the state.
+        view_noise: noise of a view, relative to the state, in the median.
+        view_noise_spread: standard deviation of the log noise between agents and modalities.
+        entry_noise: independent noise of every feature.
+        nonlinearity: share of the feature map that saturates (0 linear, 1 all).
+        radial: standard deviation of the log length of a feature vector, which carries no signal.
+        missing: share of feature entries that are not observed.
+        sharpness: how sharply the state decides the outcome.
+        label_noise: how strongly the observable driver blurs the outcome (0 not at all).
+        driver_persistence: autocorrelation of the driver from one time to the next.
+        confounder: weight of a hidden, slowly varying force that is common to a community and shows in no feature.
+        anisotropy: how unevenly biases and features use the axes of the state space (0 evenly).
+        absent: chance that an agent is away at a time (no features, no groups, no outcome).
+        newcomers: share of agents from known communities that enter at the last forecast origin, T - 2.
+        unseen: share of agents that enter then too, but from a community which training never saw.
+        lost_at_test: further share of feature entries lost at the last forecast origin and after.
+    """
+
+    agents: int
+    groups: int
+    classes: int
+    features: int
+    times: int
+    dim: int = 8
+    communities: int = 6
+    homophily: float = 0.6
+    group_size: float = 5.0
+    recurrence: float = 0.6
+    inertia: float = 1.0
+    bias: float = 0.8
+    parents: float = 2.0
+    link_strength: float = 0.8
+    negative: float = 0.15
+    group_pull: float = 1.0
+    cohesion_power: float = 2.0
+    concentration: float = 60.0
+    concentration_spread: float = 0.4
+    modalities: int = 3
+    view_noise: float = 1.5
+    view_noise_spread: float = 0.4
+    entry_noise: float = 0.3
+    nonlinearity: float = 0.3
+    radial: float = 0.3
+    missing: float = 0.05
+    sharpness: float = 16.0
+    label_noise: float = 0.5
+    driver_persistence: float = 0.95
+    confounder: float = 0.0
+    anisotropy: float = 0.0
+    absent: float = 0.0
+    newcomers: float = 0.0
+    unseen: float = 0.0
+    lost_at_test: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            _check_knob(name, getattr(self, name), low, high)
+        if self.classes > self.dim:
+            raise ArgumentError(f"classes={self.classes} need as many axes, got dim={self.dim}; choose dim >= classes")
+        if self.newcomers + self.unseen > 0.8:
+            raise ArgumentError(
+                f"newcomers={self.newcomers} and unseen={self.unseen} leave too few agents to train on; "
+                "together they may be at most 0.8"
+            )
+
+    @property
+    def entry_time(self) -> int:
+        """Time index at which newcomers enter: the last forecast origin, T - 2."""
+        return self.times - 2
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "agents": (4, 10_000_000),
+    "groups": (0, 100_000_000),
+    "classes": (2, 1000),
+    "features": (4, 100_000),
+    "times": (2, 100_000),
+    "dim": (3, 1000),
+    "communities": (1, 100_000),
+    "homophily": (0, 1),
+    "group_size": (2, 1000),
+    "recurrence": (0, 1),
+    "inertia": (0, 100),
+    "bias": (0, 100),
+    "parents": (0, 100),
+    "link_strength": (0, 100),
+    "negative": (0, 1),
+    "group_pull": (0, 100),
+    "cohesion_power": (0, 10),
+    "concentration": (0.1, 1e6),
+    "concentration_spread": (0, 2),
+    "modalities": (1, 3),
+    "view_noise": (0, 100),
+    "view_noise_spread": (0, 2),
+    "entry_noise": (0, 100),
+    "nonlinearity": (0, 1),
+    "radial": (0, 2),
+    "missing": (0, 0.95),
+    "sharpness": (0, 1000),
+    "label_noise": (0, 1000),
+    "driver_persistence": (0, 1),
+    "confounder": (0, 100),
+    "anisotropy": (0, 5),
+    "absent": (0, 0.9),
+    "newcomers": (0, 0.8),
+    "unseen": (0, 0.8),
+    "lost_at_test": (0, 0.95),
+}
+
+
+def _check_knob(name: str, value: Any, low: float, high: float) -> None:
+    wants_count = isinstance(low, int) and WorldSettings.__dataclass_fields__[name].type == "int"
+    if not is_count(value) and (wants_count or not isinstance(value, float)):
+        kind = "a whole number" if wants_count else "a number"
+        raise ArgumentTypeError(f"{name} must be {kind}, got {value!r} ({type(value).__name__})")
+    if not low <= value <= high:
+        raise ArgumentError(f"{name}={value} is outside what a world allows: {low:g} <= {name} <= {high:g}")
+
+
+def is_count(value: Any) -> bool:
+    """True for a whole number that is not a truth value."""
+    return isinstance(value, int) and not isinstance(value, bool)
