@@ -118,7 +118,7 @@ def weighted_share(groups: Buckets, weight: Float[Tensor, " edge"]) -> Float[Ten
         raise ArgumentError(f"weight holds {float(weight.min()):g}; weights of a mean are 0 or more")
     of_membership = weight[groups.hyperedge]
     total = weight.new_zeros(groups.num_nodes).index_add(0, groups.node, of_membership)
-    # An agent without weight divides by one instead: its memberships are all 0, and so are their gradients' sources.
+    # All memberships of an agent without weight are 0: dividing them by one keeps value and gradient finite.
     return of_membership / torch.where(total > 0, total, 1.0)[groups.node]
 
 

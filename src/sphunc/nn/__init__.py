@@ -1,0 +1,1 @@
+"""Layers of the model: pure functions on tensors, and thin modules that own their parameters."""
