@@ -10,17 +10,6 @@ from numpy.random import PCG64, Generator, SeedSequence
 from sphunc.errors import ArgumentError
 
 INGREDIENTS = ("population", "presence", "meetings", "links", "path", "features", "masks", "outcomes", "future")
-    "population",
-    "presence",
-    "meetings",
-    "links",
-    "path",
-    "driver",
-    "features",
-    "masks",
-    "outcomes",
-    "future",
-)
 
 
 def stream(seed: int, ingredient: str, part: int = 0) -> Generator:
