@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
     from sphunc.hypergraph import TemporalHypergraph
+    from sphunc.nn.conv import AngularHypergraphConv
     from sphunc.worlds import World, simulate
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AngularHypergraphConv": "sphunc.nn.conv",
     "ArgumentError": "sphunc.errors",
     "ArgumentTypeError": "sphunc.errors",
     "DataError": "sphunc.errors",
@@ -27,6 +29,7 @@ _HOME = {
 }
 
 __all__ = [
+    "AngularHypergraphConv",
     "ArgumentError",
     "ArgumentTypeError",
     "DataError",
