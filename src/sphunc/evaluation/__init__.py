@@ -58,8 +58,8 @@ from sphunc.evaluation.significance import (
     holm,
     paired_t,
     smallest_wilcoxon_p,
-    unreachable,
     wilcoxon,
+    wilcoxon_limit,
 )
 from sphunc.evaluation.smooth import smooth_ece
 
@@ -119,6 +119,6 @@ __all__ = [
     "smallest_wilcoxon_p",
     "smooth_ece",
     "total_variation",
-    "unreachable",
     "wilcoxon",
+    "wilcoxon_limit",
 ]

@@ -43,7 +43,7 @@ def flat_numbers(mask: Numbers | None = None, **arrays: Numbers) -> tuple[Float[
     return tuple(_finite(name, array[keep].astype(np.float64)) for name, array in converted.items())
 
 
-def counted(mask: Numbers | None, shape: tuple[int, ...]) -> Bool[np.ndarray, ...]:
+def counted(mask: Numbers | None, shape: tuple[int, ...]) -> Bool[np.ndarray, " ..."]:
     """The mask as booleans of the given shape, all True when there is none; at least one row must count."""
     keep = np.ones(shape, dtype=bool) if mask is None else to_array("mask", mask)
     if keep.dtype != bool:

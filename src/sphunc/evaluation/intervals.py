@@ -53,7 +53,8 @@ def bootstrap(
         clusters: a label per row; whole clusters are resampled. Give the agent when an agent has several rows, since
             its rows go right and wrong together and an interval by row is too narrow.
         pivot: reflect the interval at the estimate (basic bootstrap). For metrics that noise inflates, such as a
-            calibration error, whose resamples lie above the estimate as the estimate lies above the truth.
+            calibration error, whose resamples lie above the estimate as the estimate lies above the truth: near
+            perfect calibration the plain interval hardly ever holds the truth. The lower end may be negative.
         samples: resamples.
         level: nominal coverage.
         seed: of the resampling.
@@ -64,10 +65,10 @@ def bootstrap(
         0.8
     """
     rows = [to_array(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
-    members = _members(clusters, _common_length(rows))
+    grouping = _group(clusters, _common_length(rows))
     estimate = float(metric(*rows))
     rng = np.random.default_rng(seed)
-    values = [_on_resample(metric, rows, members, rng) for _ in range(at_least("samples", samples, 2))]
+    values = [_on_resample(metric, rows, grouping.draw(rng)) for _ in range(at_least("samples", samples, 2))]
     defined = np.array([value for value in values if value is not None])
     if 2 * len(defined) < samples:
         raise ArgumentError(
@@ -79,13 +80,8 @@ def bootstrap(
 
 
 def _on_resample(
-    metric: Callable[..., float],
-    rows: list[np.ndarray],
-    members: list[Int[np.ndarray, " _"]],
-    rng: np.random.Generator,
+    metric: Callable[..., float], rows: list[np.ndarray], index: Int[np.ndarray, " drawn"]
 ) -> float | None:
-    drawn = rng.integers(len(members), size=len(members))
-    index = np.concatenate([members[c] for c in drawn])
     try:
         return float(metric(*(array[index] for array in rows)))
     except ArgumentError:
@@ -107,11 +103,29 @@ def _common_length(rows: list[np.ndarray]) -> int:
     return lengths[0]
 
 
-def _members(clusters: Numbers | None, length: int) -> list[Int[np.ndarray, " _"]]:
-    labels = np.arange(length) if clusters is None else np.asarray(clusters)
+@dataclass(frozen=True, eq=False)
+class _Grouping:
+    """Rows by cluster: those of cluster c are ``order[start[c] : start[c] + count[c]]``."""
+
+    order: Int[np.ndarray, " row"]
+    start: Int[np.ndarray, " cluster"]
+    count: Int[np.ndarray, " cluster"]
+
+    def draw(self, rng: np.random.Generator) -> Int[np.ndarray, " drawn"]:
+        """Rows of as many clusters as there are, drawn with replacement."""
+        drawn = rng.integers(len(self.count), size=len(self.count))
+        sizes = self.count[drawn]
+        offset = np.repeat(self.start[drawn] - (np.cumsum(sizes) - sizes), sizes)
+        return self.order[offset + np.arange(len(offset))]
+
+
+def _group(clusters: Numbers | None, length: int) -> _Grouping:
+    if clusters is None:
+        return _Grouping(np.arange(length), np.arange(length), np.ones(length, dtype=np.int64))
+    labels = np.asarray(clusters)
     if labels.shape != (length,):
         raise ArgumentError(f"clusters: shape {labels.shape}, expected one label for each of the {length} rows.")
     _, group, count = np.unique(labels, return_inverse=True, return_counts=True)
     if len(count) < 2:
         raise ArgumentError("clusters: a single one, and resampling it changes nothing. Give two or more.")
-    return np.split(np.argsort(group, kind="stable"), np.cumsum(count)[:-1])
+    return _Grouping(np.argsort(group, kind="stable"), np.cumsum(count) - count, count)

@@ -16,6 +16,8 @@ from sphunc._typing import Float
 from sphunc.errors import ArgumentError
 from sphunc.evaluation.inputs import Numbers, at_least, flat_numbers, inside
 
+_NO_VARIATION = 1e-12  # standard deviation over largest difference that rounding alone explains
+
 
 @dataclass(frozen=True)
 class PairedTest:
@@ -29,8 +31,8 @@ class PairedTest:
         statistic: t, or the smaller rank sum.
         p_value: two-sided, not adjusted.
         adjusted_p: after control for several comparisons; equals ``p_value`` when there is one.
-        smallest_p: the least p-value that the test can give with so many pairs.
-        cohens_dz: mean over standard deviation of the differences.
+        smallest_p: the least p-value that the test can give with such pairs; 0 when there is no limit.
+        cohens_dz: mean over standard deviation of the differences; infinite when all are equal.
         hodges_lehmann: median of all pairwise means, robust against an odd cell.
     """
 
@@ -48,7 +50,12 @@ class PairedTest:
 
     def statement(self, level: float = 0.05, comparisons: int = 1) -> str:
         """The result in a plain sentence, or why there can be none at this level."""
-        cannot = unreachable(self.smallest_p, self.pairs, self.name, level=level, comparisons=comparisons)
+        if self.pairs > 0 and np.isinf(self.statistic):
+            return (
+                f"All {self.pairs} differences are {self.mean:+.4g}: repetition shows no variation, and the "
+                f"{self.name} can say nothing. Vary what the result depends on, such as the split."
+            )
+        cannot = wilcoxon_limit(self.pairs, level=level, comparisons=comparisons) if self.smallest_p > 0.0 else None
         if cannot:
             return cannot
         verdict = "differs from 0" if self.adjusted_p < level else "is not shown to differ from 0"
@@ -59,7 +66,10 @@ class PairedTest:
 
 
 def paired_t(differences: Numbers) -> PairedTest:
-    """Student's paired t-test. Right when the pairs are independent; seeds on one split say nothing of other splits."""
+    """Student's paired t-test, right when pairs are independent; seeds on one split say nothing of other splits.
+
+    Equal differences show no variation to test against: the p-value is then 1, and the statement says so.
+    """
     return _t_test("paired t-test", _differences(differences), 0.0)
 
 
@@ -103,30 +113,30 @@ def smallest_wilcoxon_p(pairs: int) -> float:
     return min(1.0, 2.0 ** (1 - at_least("pairs", pairs, 0)))
 
 
-def unreachable(smallest_p: float, pairs: int, name: str, *, level: float = 0.05, comparisons: int = 1) -> str | None:
-    """Say in a sentence that a level cannot be reached at all, or None when it can.
+def wilcoxon_limit(pairs: int, *, level: float = 0.05, comparisons: int = 1) -> str | None:
+    """Say in a sentence that so many pairs cannot reach a level at all, or None when they can.
+
+    Several comparisons raise the bar: Holm's control multiplies the smallest p-value by their number.
 
     Example:
-        >>> unreachable(smallest_wilcoxon_p(5), 5, "Wilcoxon signed-rank test")
-        'Wilcoxon signed-rank test with n = 5 pairs cannot go below p = 0.0625, so it can never reach 0.05: 6 needed.'
+        >>> wilcoxon_limit(5)
+        '5 pairs are too few: the Wilcoxon signed-rank test cannot go below p = 0.0625 with them. For 0.05 it takes 6.'
     """
-    inside("level", level)
-    if smallest_p * comparisons < level:
+    smallest = smallest_wilcoxon_p(pairs)
+    if smallest * at_least("comparisons", comparisons, 1) < inside("level", level):
         return None
     among = f" among {comparisons} comparisons" if comparisons > 1 else ""
     needed = int(np.floor(np.log2(comparisons / level))) + 2
     return (
-        f"{name} with n = {pairs} pairs cannot go below p = {smallest_p:.4g}, "
-        f"so it can never reach {level:g}{among}: {needed} needed."
+        f"{pairs} pairs are too few: the Wilcoxon signed-rank test cannot go below p = {smallest:.4g} with them. "
+        f"For {level:g}{among} it takes {needed}."
     )
 
 
 def cohens_dz(differences: Numbers) -> float:
-    """Mean of the differences over their standard deviation; 0 when all are 0."""
+    """Mean of the differences over their standard deviation; infinite when all are equal, 0 when all are 0."""
     d = _differences(differences)
-    if not d.any():
-        return 0.0
-    return float(d.mean() / _deviation(d))
+    return _ratio(float(d.mean()), _deviation(d))
 
 
 def hodges_lehmann(differences: Numbers) -> float:
@@ -174,11 +184,13 @@ def compare(
 
 def _t_test(name: str, d: Float[np.ndarray, " pair"], shared: float) -> PairedTest:
     n, mean = len(d), float(d.mean())
-    error = _deviation(d) * np.sqrt(1.0 / n + shared) if d.any() else 0.0
-    t = mean / error if error else 0.0
-    p = float(2.0 * stats.t.sf(abs(t), n - 1))
-    half = float(stats.t.ppf(0.975, n - 1) * error)
-    return PairedTest(name, n, mean, mean - half, mean + half, float(t), p, p, 0.0, cohens_dz(d), hodges_lehmann(d))
+    error = _deviation(d) * float(np.sqrt(1.0 / n + shared))
+    t = _ratio(mean, error)
+    # without variation there is no test: equal differences must not pass as the strongest finding of all
+    p = 1.0 if np.isinf(t) else float(2.0 * stats.t.sf(abs(t), n - 1))
+    half = float(stats.t.ppf(0.975, n - 1)) * error
+    smallest = 1.0 if np.isinf(t) else 0.0
+    return PairedTest(name, n, mean, mean - half, mean + half, t, p, p, smallest, cohens_dz(d), hodges_lehmann(d))
 
 
 def _differences(differences: Numbers) -> Float[np.ndarray, " pair"]:
@@ -190,12 +202,13 @@ def _differences(differences: Numbers) -> Float[np.ndarray, " pair"]:
 
 def _deviation(d: Float[np.ndarray, " pair"]) -> float:
     deviation = float(d.std(ddof=1))
-    if deviation <= 1e-12 * np.abs(d).max():
-        raise ArgumentError(
-            f"differences: all {len(d)} are {d[0]:.6g}, so that repetition shows no variation to test against. "
-            "Vary what the result depends on: the split, if the seed does not matter."
-        )
-    return deviation
+    return deviation if deviation > _NO_VARIATION * np.abs(d).max() else 0.0
+
+
+def _ratio(mean: float, error: float) -> float:
+    if error > 0.0:
+        return mean / error
+    return float(np.copysign(np.inf, mean)) if mean else 0.0
 
 
 def _p_values(p_values: Numbers) -> Float[np.ndarray, " test"]:
