@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
     from sphunc.hypergraph import TemporalHypergraph
+    from sphunc.io import from_frames, read_tables, write_tables
     from sphunc.nn.conv import AngularHypergraphConv
+    from sphunc.sphere import VonMisesFisher, vmf_entropy
     from sphunc.worlds import World, simulate
 
 __version__ = "0.1.0"
@@ -24,8 +26,13 @@ _HOME = {
     "MissingExtraError": "sphunc.errors",
     "SphuncError": "sphunc.errors",
     "TemporalHypergraph": "sphunc.hypergraph",
+    "VonMisesFisher": "sphunc.sphere",
     "World": "sphunc.worlds",
+    "from_frames": "sphunc.io",
+    "read_tables": "sphunc.io",
     "simulate": "sphunc.worlds",
+    "vmf_entropy": "sphunc.sphere",
+    "write_tables": "sphunc.io",
 }
 
 __all__ = [
@@ -36,9 +43,14 @@ __all__ = [
     "MissingExtraError",
     "SphuncError",
     "TemporalHypergraph",
+    "VonMisesFisher",
     "World",
     "__version__",
+    "from_frames",
+    "read_tables",
     "simulate",
+    "vmf_entropy",
+    "write_tables",
 ]
 
 

@@ -148,7 +148,7 @@ def _check_values(data: Any) -> None:
 def _check_panel(name: str, values: Tensor, mask: Tensor, t: int) -> None:
     if values.is_floating_point() and not bool(values.isfinite().all()):
         raise ArgumentError(
-            f"{name}[{t}] has a value that is not finite; where nothing was observed write 0 and set {name}_mask to False"
+            f"{name}[{t}] has a value that is not finite; write 0 with {name}_mask False where nothing was observed"
         )
     if bool(((values != 0) & ~mask).any()):
         raise ArgumentError(f"{name}[{t}] has a value where {name}_mask is False; write 0 where nothing was observed")
