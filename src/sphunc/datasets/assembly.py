@@ -14,7 +14,7 @@ from sphunc.hypergraph.assembly import assemble
 
 
 def assembled(reading: Reading, attributes: dict[str, Any]) -> TemporalHypergraph:
-    """Scatter the tables into a :class:`TemporalHypergraph`; agents and times are sorted, so the files' order is moot."""
+    """Scatter the tables into the data object; agents and times are sorted, whatever the files' order."""
     tables = (reading.features, reading.groups, reading.outcomes)
     times = list(reading.times) or sorted(set().union(*(table["time"].to_list() for table in tables)))
     agents = sorted(set().union(*(table["agent"].to_list() for table in tables)))

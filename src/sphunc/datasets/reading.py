@@ -72,7 +72,7 @@ def dominant(frame: pl.DataFrame, value: str, latest: str) -> pl.DataFrame:
 
 
 def carried(frame: pl.DataFrame, times: Sequence[int]) -> pl.DataFrame:
-    """Repeat each agent's last known row at every later time that has none: the past stays known, nothing is foreseen."""
+    """Repeat each agent's last known row at every later time that has none: nothing is foreseen."""
     first = frame.group_by("agent").agg(pl.col("time").min().alias("_first"))
     grid = first.join(pl.DataFrame({"time": pl.Series(times, dtype=frame.schema["time"])}), how="cross")
     grid = grid.filter(pl.col("time") >= pl.col("_first")).select("time", "agent").sort("time", "agent")

@@ -42,8 +42,8 @@ CARD = DatasetCard(
     ),
     licence="annotations CC-BY 4.0; the tweets belong to their authors and Twitter: do not pass the texts on",
     citation=(
-        "Zubiaga et al. 2016, PLoS ONE 11(3) e0150989 (scheme); Zubiaga, Liakata, Procter 2016, arXiv:1610.07363 (rnr); "
-        "Kochkina, Liakata, Zubiaga 2018, COLING (veracity)"
+        "Zubiaga et al. 2016, PLoS ONE 11(3) e0150989 (scheme); "
+        "Zubiaga, Liakata, Procter 2016, arXiv:1610.07363 (rnr); Kochkina, Liakata, Zubiaga 2018, COLING (veracity)"
     ),
     obtain="download one of the three archives from figshare (see source) and give its path, unpacked or not",
     layout=(

@@ -23,7 +23,7 @@ def edges(bins: int, clock: str) -> list[int]:
 
 
 def tweet_frame(threads: Sequence[Thread], *, agents: str, bins: int, clock: str) -> pl.DataFrame:
-    """Return one row per tweet: thread, event, tweet, agent, time (lower edge of its bin), seconds, parent, user data."""
+    """Return one row per tweet: thread, event, tweet, agent, time (lower edge of its bin), parent, user data."""
     starts = _starts(threads, clock)
     rows = []
     for thread in threads:

@@ -18,7 +18,7 @@ SUPPORT_AS_STANCE = {"supporting": "agreed", "denying": "disagreed", "underspeci
 USER_COUNTS = ("followers_count", "friends_count", "statuses_count", "favourites_count", "listed_count")
 
 # strptime's %a and %b follow the locale of the machine; Twitter's do not.
-_MONTHS = {m: i + 1 for i, m in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split())}
+_MONTHS = {"JanFebMarAprMayJunJulAugSepOctNovDec"[3 * i : 3 * i + 3]: i + 1 for i in range(12)}
 
 
 @dataclass(frozen=True, slots=True)
