@@ -1,0 +1,237 @@
+r"""Exact samples of a von Mises-Fisher law with exact gradients in the direction and the concentration.
+
+**Sampling.** Wood's rejection method (1994) in a Moebius coordinate. With n = D - 1,
+:math:`b = n/(2\kappa + \sqrt{4\kappa^2 + n^2})` and :math:`t_0 = (1-b)/(1+b)`, the component along the mode is
+:math:`t = (z + t_0)/(1 + t_0 z)`, the proposal for z is the first coordinate of a uniform direction (so it comes free
+with the normal vector that gives the tangent), and it is accepted when a standard exponential variable exceeds
+:math:`n[\log(1+y) - y/(1+y)]`, :math:`y = t_0 z`. At least 0.65 of the proposals are accepted for every D and kappa. A
+rejected entry redraws z only. No Householder reflection, no QR, nothing singular at any direction.
+
+**Gradients.** In kappa the implicit derivative :math:`dx/d\kappa = K(t)(\mu - t x)` at fixed quantile, with K the
+entire solution of :math:`(1-t^2)K' + K(\kappa(1-t^2) - nt) = A - t`, from a recurrence of its Taylor coefficients. In the
+direction the minimal rotation, :math:`dx = t\,d\mu - (x \cdot d\mu)\,\mu`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from sphunc._typing import Float
+
+BLOCK = 65_536
+"""Coordinates drawn at a time on a CPU, so that one block stays in the cache."""
+
+EXPLICIT_TANGENT_DIM = 8
+"""Up to this D a normal vector may be nearly parallel to the mode: orthogonalise it twice, in float64."""
+
+FIXED_ROUNDS = 48
+"""Redraws on an accelerator, where asking whether any are left would wait for it; all fail with probability 1e-21."""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The proposal of one law: t0, 1 - t0, 1 - t0^2, all without cancellation; float64 ``[*batch]``."""
+
+    n: int
+    t0: Tensor
+    short: Tensor
+    om: Tensor
+
+    def select(self, index: Tensor) -> Envelope:
+        """The envelopes of some entries."""
+        return Envelope(self.n, self.t0[index], self.short[index], self.om[index])
+
+    def spread(self, z: Tensor) -> Tensor:
+        """1 + t0 z, accurate where both are near their ends."""
+        return (1 + z) - self.short * z
+
+    def accepts(self, z: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Decide on proposals, one exponential variable each."""
+        y = self.t0 * z
+        threshold = self.n * (y.log1p() - y / (1 + y))
+        return torch.empty_like(z).exponential_(generator=generator) >= threshold
+
+
+def envelope(kappa: Float[Tensor, "*batch"], dim: int) -> Envelope:
+    """The proposal for each concentration."""
+    n, k = dim - 1, kappa.detach().double()
+    b = n / (2 * k + torch.hypot(2 * k, torch.full_like(k, n)))
+    return Envelope(n, (1 - b) / (1 + b), 2 * b / (1 + b), 4 * b / (1 + b).square())
+
+
+def standard_normal(
+    shape: tuple[int, ...], dtype: torch.dtype, device: torch.device, generator: torch.Generator | None
+) -> Tensor:
+    """Normal variables; float64 ones by a vectorised Box-Muller, twice as fast on a CPU as ``torch.randn``."""
+    if dtype != torch.float64 or device.type != "cpu":
+        return torch.randn(shape, dtype=dtype, device=device, generator=generator)
+    count = math.prod(shape)
+    radius, phase = torch.rand((2, (count + 1) // 2), dtype=dtype, device=device, generator=generator)
+    radius.neg_().log1p_().mul_(-2).sqrt_()
+    phase.mul_(2 * math.pi)
+    values = torch.empty(2 * len(radius), dtype=dtype, device=device)
+    torch.mul(phase.cos(), radius, out=values[: len(radius)])
+    torch.mul(phase.sin_(), radius, out=values[len(radius) :])
+    return values[:count].view(shape)
+
+
+def _propose(like: Tensor, n: int, generator: torch.Generator | None) -> Tensor:
+    """First coordinates of uniform directions in D = n + 1 dimensions."""
+    across = torch._standard_gamma(torch.full_like(like, n / 2), generator=generator).mul_(2)  # pyright: ignore[reportPrivateUsage]
+    along = torch.empty_like(like).normal_(generator=generator)
+    return along / (along.square() + across).sqrt()
+
+
+def redraw_pending(z: Tensor, law: Envelope, accepted: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Redraw what was rejected until nothing is left, touching only what is left (CPU)."""
+    flat, pending = z.reshape(-1).clone(), (~accepted.reshape(-1)).nonzero().squeeze(-1)
+    while len(pending):
+        local = law.select(pending)
+        proposal = _propose(local.t0, law.n, generator)
+        taken = local.accepts(proposal, generator)
+        flat[pending[taken]] = proposal[taken]
+        pending = pending[~taken]
+    return flat.view_as(z)
+
+
+def redraw_fixed(z: Tensor, law: Envelope, accepted: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Redraw what was rejected a fixed number of times, without asking the device anything."""
+    for _ in range(FIXED_ROUNDS):
+        proposal = _propose(z, law.n, generator)
+        z = torch.where(accepted, z, proposal)
+        accepted = accepted | law.accepts(proposal, generator)
+    return z
+
+
+def _along(z0: Tensor, law: Envelope, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """Exact z from the free proposals ``z0 [sample, law]``, and where ``z0`` itself was taken."""
+    wide = Envelope(law.n, *(f.expand_as(z0) for f in (law.t0, law.short, law.om)))
+    accepted = wide.accepts(z0, generator)
+    if z0.device.type != "cpu":
+        return redraw_fixed(z0, wide, accepted, generator), accepted
+    flat = Envelope(law.n, *(f.reshape(-1) for f in (wide.t0, wide.short, wide.om)))
+    return redraw_pending(z0, flat, accepted, generator), accepted
+
+
+def _fused_block(v: Tensor, mu: Tensor, law: Envelope, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """Turn normals ``v [sample, law, D]`` in place into samples x = a v + c mu; returns (x, z)."""
+    along = (v.squeeze(1) @ mu[0]).unsqueeze(1) if len(mu) == 1 else (v * mu).sum(-1)
+    along, length = along.double(), torch.linalg.vector_norm(v, dim=-1).double()
+    z0 = along / length
+    z, accepted = _along(z0, law, generator)
+    spread = law.spread(z)
+    turned = torch.where(accepted, 1.0, (1 - z * z) / torch.where(accepted, 1.0, 1 - z0 * z0))
+    a = (law.om * turned).sqrt_() / (spread * length)
+    c = (z + law.t0) / spread - a * along
+    return v.mul_(a.to(v.dtype).unsqueeze(-1)).addcmul_(c.to(v.dtype).unsqueeze(-1), mu), z
+
+
+def _explicit_block(v: Tensor, mu: Tensor, law: Envelope, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """The same with an explicit unit tangent, for small D; ``v`` is float64."""
+    direction = mu.double()
+    along = (v * direction).sum(-1)
+    z, _ = _along(along / torch.linalg.vector_norm(v, dim=-1), law, generator)
+    tangent = v - along.unsqueeze(-1) * direction
+    tangent -= (tangent * direction).sum(-1, keepdim=True) * direction
+    tangent /= torch.linalg.vector_norm(tangent, dim=-1, keepdim=True)
+    spread = law.spread(z)
+    across = (law.om * (1 - z * z)).sqrt_() / spread
+    x = ((z + law.t0) / spread).unsqueeze(-1) * direction + across.unsqueeze(-1) * tangent
+    return x.to(mu.dtype), z
+
+
+def draw(
+    mu: Float[Tensor, "law dim"], kappa: Float[Tensor, " law"], count: int, generator: torch.Generator | None = None
+) -> tuple[Float[Tensor, "sample law dim"], Float[Tensor, "sample law"]]:
+    """``count`` samples of each law and their Moebius coordinate z (float64); no gradients, nothing checked."""
+    laws, dim = mu.shape
+    law, mu = envelope(kappa, dim), mu.detach()
+    explicit = dim <= EXPLICIT_TANGENT_DIM
+    block, dtype = (_explicit_block, torch.float64) if explicit else (_fused_block, mu.dtype)
+    x = mu.new_empty(count, laws, dim)
+    z = torch.empty(count, laws, dtype=torch.float64, device=mu.device)
+    size = max(1, BLOCK // max(1, laws * dim)) if mu.device.type == "cpu" else max(1, count)
+    for start in range(0, count, size):
+        piece = slice(start, min(start + size, count))
+        v = standard_normal((piece.stop - start, laws, dim), dtype, mu.device, generator)
+        x[piece], z[piece] = block(v, mu, law, generator)
+    return x, z
+
+
+def _taylor_terms(dim: int) -> int:
+    """Terms that bring K below 1e-10 of its size over the bulk of the law."""
+    return 10 if dim > 256 else 14 if dim > 16 else 28
+
+
+def implicit_slope(
+    kappa: Float[Tensor, " law"], z: Float[Tensor, "sample law"], dim: int
+) -> Float[Tensor, "sample law"]:
+    """K(t) of the implicit derivative dt/dkappa = (1 - t^2) K(t), from the samples' Moebius coordinates.
+
+    Coefficients by backward elimination of their recurrence around t0, per law; then one nested product per sample.
+    """
+    law, k, terms = envelope(kappa, dim), kappa.detach().double(), _taylor_terms(dim)
+    base = law.n * (1 + law.t0.square()) / law.om
+    ratios = [torch.zeros_like(k), torch.zeros_like(k)]
+    pivot = base
+    for m in range(terms, -1, -1):
+        following, second = ratios[0], ratios[1]
+        pivot = m + base - 2 * law.t0 * (m + 1) * following - law.om * (m + 2) * following * second
+        ratios.insert(0, k / pivot)
+    tau = z * law.om / law.spread(z)
+    nested = torch.ones_like(z)
+    for ratio in reversed(ratios[1 : terms + 1]):
+        nested = 1 - ratio * tau * nested
+    return nested / pivot
+
+
+class _Reparameterised(torch.autograd.Function):
+    """Gives samples their derivative in mu and kappa."""
+
+    @staticmethod
+    def forward(ctx: Any, mu: Tensor, kappa: Tensor, x: Tensor, z: Tensor) -> Tensor:
+        ctx.save_for_backward(mu, kappa, x, z)
+        return x.view_as(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+        mu, kappa, x, z = ctx.saved_tensors
+        law = envelope(kappa, mu.shape[-1])
+        t = (z + law.t0) / law.spread(z)
+        grad_mu = _grad_mu(grads[0], mu, x, t) if ctx.needs_input_grad[0] else None
+        grad_kappa = _grad_kappa(grads[0], mu, kappa, x, t, z) if ctx.needs_input_grad[1] else None
+        return grad_mu, grad_kappa, None, None
+
+
+def _grad_mu(grad: Tensor, mu: Tensor, x: Tensor, t: Tensor) -> Tensor:
+    """Pull back along the minimal rotation; the result is tangent to the sphere at mu."""
+    along = (grad * mu).sum(-1, keepdim=True)
+    total = (t.to(grad.dtype).unsqueeze(-1) * grad - along * x).sum(0)
+    return total - (total * mu).sum(-1, keepdim=True) * mu
+
+
+def _grad_kappa(grad: Tensor, mu: Tensor, kappa: Tensor, x: Tensor, t: Tensor, z: Tensor) -> Tensor:
+    """Sum over samples of K(t) grad . (mu - t x)."""
+    moved = (grad * (mu - t.to(x.dtype).unsqueeze(-1) * x)).sum(-1, dtype=torch.float64)
+    return (implicit_slope(kappa, z, mu.shape[-1]) * moved).sum(0).to(kappa.dtype)
+
+
+def rsample_vmf(
+    mu: Float[Tensor, "law dim"], kappa: Float[Tensor, " law"], count: int, generator: torch.Generator | None = None
+) -> Float[Tensor, "sample law dim"]:
+    """``count`` reparameterised samples of each law; gradients flow to ``mu`` and ``kappa``, once.
+
+    The derivative in kappa is that of the sample at fixed quantile, with a relative error below 1e-8 (D <= 4),
+    1e-10 (D >= 5) over the bulk of the law. A ``generator`` fixes the draw; None takes torch's own.
+    """
+    x, z = draw(mu, kappa, count, generator)
+    if not (torch.is_grad_enabled() and (mu.requires_grad or kappa.requires_grad)):
+        return x
+    return _Reparameterised.apply(mu, kappa, x, z)  # pyright: ignore[reportReturnType]
