@@ -1,0 +1,196 @@
+"""Splits as values: forecast origins in time order, or agents kept apart, alone or with their community."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sphunc.errors import ArgumentError
+from sphunc.hypergraph.temporal import TemporalHypergraph
+
+PARTS = ("train", "validation", "calibration", "test")
+DEFAULT_SHARES = (0.6, 0.1, 0.1, 0.2)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Forecast origins (time indices) of each part, and how far ahead they forecast.
+
+    A forecast from origin o sees :meth:`TemporalHypergraph.until` (o) and is judged on the outcomes at ``o + horizon``.
+    The first origin of a part is never earlier than the last target of the part before it, so that whatever was learnt
+    from earlier parts was known at the origin. When ``shared`` is True the panel is too short to keep validation and
+    calibration apart: both are the same origins, and calibration is a little optimistic.
+    """
+
+    train: tuple[int, ...]
+    validation: tuple[int, ...]
+    calibration: tuple[int, ...]
+    test: tuple[int, ...]
+    horizon: int = 1
+
+    def __post_init__(self) -> None:
+        _check_order(self)
+
+    @property
+    def shared(self) -> bool:
+        """True when validation and calibration are the same origins."""
+        return self.validation == self.calibration
+
+    def targets(self, part: str) -> tuple[int, ...]:
+        """Return the time indices on which a part is judged."""
+        return tuple(origin + self.horizon for origin in getattr(self, part))
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{part} {_span(getattr(self, part))}" for part in PARTS)
+        return f"origins: {parts}; horizon {self.horizon}" + (" (validation = calibration)" if self.shared else "")
+
+
+@dataclass(frozen=True)
+class AgentSplit:
+    """Agents (indices) of each part; no agent is in two of them."""
+
+    train: tuple[int, ...]
+    validation: tuple[int, ...]
+    calibration: tuple[int, ...]
+    test: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        everyone = [agent for part in PARTS for agent in getattr(self, part)]
+        if len(set(everyone)) != len(everyone):
+            double = next(agent for agent in everyone if everyone.count(agent) > 1)
+            raise ArgumentError(f"agent {double} is in two parts of the split; put every agent into one part")
+
+
+def time_split(
+    data: TemporalHypergraph, horizon: int = 1, *, shares: Sequence[float] = DEFAULT_SHARES, gap: bool = True
+) -> Split:
+    """Split the forecast origins ``0 ... T - 1 - horizon`` by time: train, validation, calibration, test.
+
+    Every part has at least one origin. With ``4 h + 1`` times (5 at horizon 1) all four parts stand apart; with
+    ``3 h + 1`` (4 at horizon 1) validation and calibration share their origin; with fewer there is no honest split.
+
+    Args:
+        data: T times.
+        horizon: steps ahead, h.
+        shares: of the origins, for the four parts in order.
+        gap: leave out the h - 1 origins between parts whose targets would lie after the next part begins.
+    """
+    _check_shares(shares)
+    step = horizon if gap else 1
+    origins = data.num_times - horizon
+    if horizon < 1 or origins < 2 * step + 1:
+        least = max(horizon, 1) + 2 * max(step, 1) + 1
+        raise ArgumentError(
+            f"{data.num_times} times are too few to train, validate and test at horizon {horizon}; "
+            f"give at least {least} times, or a horizon between 1 and {max((data.num_times - 1) // 3, 1)}"
+        )
+    apart = origins >= 3 * step + 1
+    sizes = _sizes(origins - (3 if apart else 2) * (step - 1), shares if apart else _merged(shares))
+    starts = np.cumsum([0, *(size + step - 1 for size in sizes)]).tolist()
+    parts = [tuple(range(start, start + size)) for start, size in zip(starts, sizes, strict=False)]
+    train, validation, calibration, test = parts if apart else (parts[0], parts[1], parts[1], parts[2])
+    return Split(train, validation, calibration, test, horizon)
+
+
+def agent_split(data: TemporalHypergraph, *, shares: Sequence[float] = DEFAULT_SHARES, seed: int = 0) -> AgentSplit:
+    """Split the agents at random into four parts that share nobody."""
+    return group_split(data, communities=list(range(data.num_nodes)), shares=shares, seed=seed)
+
+
+def group_split(
+    data: TemporalHypergraph,
+    *,
+    communities: Sequence[Hashable] | None = None,
+    shares: Sequence[float] = DEFAULT_SHARES,
+    seed: int = 0,
+) -> AgentSplit:
+    """Split the agents so that a community (a school, a thread, a table) is never torn apart.
+
+    Args:
+        data: N agents.
+        communities: one label per agent; None takes those who are connected through groups, at any time.
+        shares: of the agents, for train, validation, calibration and test; met as closely as whole communities allow.
+        seed: of the order in which communities are dealt out.
+    """
+    _check_shares(shares)
+    labels = connected_agents(data) if communities is None else _encode(communities, data.num_nodes)
+    sizes = np.bincount(labels)
+    if len(sizes) < len(PARTS):
+        how = "groups connect the agents into" if communities is None else "communities has"
+        raise ArgumentError(
+            f"{how} {len(sizes)} communities, but four parts need at least 4; give more in communities="
+        )
+    part = _deal(sizes, np.asarray(shares), np.random.default_rng(seed))[labels]
+    members = [tuple(np.flatnonzero(part == i).tolist()) for i in range(len(PARTS))]
+    return AgentSplit(*members)
+
+
+def connected_agents(data: TemporalHypergraph) -> np.ndarray:
+    """Label every agent with its component: agents that a chain of shared groups connects have the same label."""
+    from scipy.sparse import coo_array  # here, so that the data object alone does not load scipy
+    from scipy.sparse.csgraph import connected_components
+
+    node, edge = data.hyperedge_index.cpu().numpy()
+    size = data.num_nodes + data.num_hyperedges
+    graph = coo_array((np.ones(len(node)), (node, edge + data.num_nodes)), shape=(size, size))
+    _, labels = connected_components(graph, directed=False)
+    return np.unique(labels[: data.num_nodes], return_inverse=True)[1]
+
+
+def _deal(sizes: np.ndarray, shares: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    wanted = shares / shares.sum() * sizes.sum()
+    order = generator.permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    got = np.zeros(len(PARTS))
+    part = np.zeros(len(sizes), dtype=np.int64)
+    for place, community in enumerate(order.tolist()):
+        need = wanted - got
+        empty = (got == 0) & (len(order) - place <= (got == 0).sum())  # the last communities fill parts still empty
+        part[community] = int(np.argmax(np.where(empty, np.inf, need)))
+        got[part[community]] += sizes[community]
+    return part
+
+
+def _encode(communities: Sequence[Hashable], count: int) -> np.ndarray:
+    if len(communities) != count:
+        raise ArgumentError(f"communities has {len(communities)} labels, but there are {count} agents")
+    places = {label: i for i, label in enumerate(dict.fromkeys(communities))}
+    return np.array([places[label] for label in communities], dtype=np.int64)
+
+
+def _sizes(total: int, shares: Sequence[float]) -> list[int]:
+    weights = np.asarray(shares) / sum(shares)
+    later = [max(1, round(total * weight)) for weight in weights[1:].tolist()]
+    while total - sum(later) < 1:
+        later[later.index(max(later))] -= 1
+    return [total - sum(later), *later]
+
+
+def _merged(shares: Sequence[float]) -> list[float]:
+    return [shares[0], shares[1] + shares[2], shares[3]]
+
+
+def _check_shares(shares: Sequence[float]) -> None:
+    if len(shares) != len(PARTS) or min(shares) <= 0:
+        raise ArgumentError(f"shares is {tuple(shares)}; give four positive numbers for {', '.join(PARTS)}")
+
+
+def _check_order(split: Split) -> None:
+    last, before = -1, ""
+    for part in PARTS:
+        origins = getattr(split, part)
+        if not origins or list(origins) != sorted(set(origins)) or origins[0] < 0:
+            raise ArgumentError(f"{part} is {origins}; give ascending time indices, at least one")
+        if part == "calibration" and split.shared:
+            continue
+        if origins[0] <= last:
+            raise ArgumentError(
+                f"{part} begins at origin {origins[0]}, but {before} ends at {last}; keep the time order"
+            )
+        last, before = origins[-1], part
+
+
+def _span(origins: tuple[int, ...]) -> str:
+    return str(origins[0]) if len(origins) == 1 else f"{origins[0]}-{origins[-1]}"

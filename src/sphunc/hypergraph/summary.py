@@ -1,0 +1,156 @@
+"""What is in the data, in a few numbers: for a person as text, for a program as a dictionary."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sphunc.hypergraph.temporal import TemporalHypergraph
+
+CLASS_ROWS = 12
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Sizes of a temporal hypergraph and what is missing in it.
+
+    Attributes:
+        agents: N.
+        times: T.
+        first_time, last_time: as the user writes them.
+        features: F.
+        groups: M, all times together.
+        groups_per_time: groups that met at each time.
+        size_min, size_median, size_max: members per group.
+        empty_groups: groups without members.
+        memberships: rows (agent, group).
+        missing_share: share of feature cells that were not observed, among agents seen at that time.
+        absent_share: share of (time, agent) at which the agent was not seen at all.
+        absent_agents: agents never seen at any time.
+        isolated_agents: agents never in a group.
+        outcome: "classes", "numbers" or "none".
+        outcome_share: share of (time, agent) with an outcome.
+        classes: names of the classes.
+        classes_per_time: how many agents had each class at each time.
+        links: number of known links, and ``links_kind`` what they are.
+    """
+
+    agents: int
+    times: int
+    first_time: str
+    last_time: str
+    features: int
+    groups: int
+    groups_per_time: tuple[int, ...]
+    size_min: int
+    size_median: float
+    size_max: int
+    empty_groups: int
+    memberships: int
+    missing_share: float
+    absent_share: float
+    absent_agents: int
+    isolated_agents: int
+    outcome: str
+    outcome_share: float
+    classes: tuple[str, ...]
+    classes_per_time: tuple[tuple[int, ...], ...]
+    links: int
+    links_kind: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values that JSON takes."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = {
+            "agents": f"{self.agents:,}{_beside(self.absent_agents, 'never seen')}"
+            f"{_beside(self.isolated_agents, 'in no group')}",
+            "times": f"{self.times:,} ({self.first_time} ... {self.last_time})",
+            "features": f"{self.features:,}, {self.missing_share:.1%} of cells missing, "
+            f"agents absent at {self.absent_share:.1%} of their times",
+            "groups": f"{self.groups:,}{_beside(self.empty_groups, 'empty')}, {_range(self.groups_per_time)} per time",
+            "group size": f"{self.size_min} ... {self.size_max}, median {self.size_median:g}",
+            "memberships": f"{self.memberships:,}",
+            "outcome": _outcome_line(self),
+            "links": f"{self.links:,} {self.links_kind}" if self.links_kind else "none known",
+        }
+        return "\n".join([*(f"{name:<12} {text}" for name, text in lines.items()), *_class_table(self)])
+
+
+def summarise(data: TemporalHypergraph) -> Summary:
+    """Count what is in ``data``."""
+    size = data.hyperedge_size
+    seen = data.present
+    cells = int(seen.sum()) * data.num_features
+    observed = int(data.x_mask.sum())
+    return Summary(
+        agents=data.num_nodes,
+        times=data.num_times,
+        first_time=str(data.times[0]),
+        last_time=str(data.times[-1]),
+        features=data.num_features,
+        groups=data.num_hyperedges,
+        groups_per_time=tuple(torch.bincount(data.hyperedge_time, minlength=data.num_times).tolist()),
+        size_min=int(size.min()) if len(size) else 0,
+        size_median=float(size.double().quantile(0.5)) if 0 < len(size) < 2**24 else _median(size),
+        size_max=int(size.max()) if len(size) else 0,
+        empty_groups=int((size == 0).sum()),
+        memberships=data.num_memberships,
+        missing_share=1 - observed / cells if cells else 0.0,
+        absent_share=1 - float(seen.double().mean()) if seen.numel() else 0.0,
+        absent_agents=int((~seen.any(0)).sum()),
+        isolated_agents=data.num_nodes - int(data.hyperedge_index[0].unique().numel()),
+        outcome="none" if data.y is None else "classes" if data.class_names else "numbers",
+        outcome_share=float(data.y_mask.double().mean()) if data.y_mask.numel() else 0.0,
+        classes=data.class_names,
+        classes_per_time=_classes_per_time(data),
+        links=0 if data.influence is None else data.influence.shape[1],
+        links_kind=data.influence_kind if data.influence is None else data.influence_kind or "known",
+    )
+
+
+def _median(size: Tensor) -> float:
+    return float(size.median()) if len(size) else 0.0
+
+
+def _classes_per_time(data: TemporalHypergraph) -> tuple[tuple[int, ...], ...]:
+    if data.y is None or not data.class_names:
+        return ()
+    counts = [
+        torch.bincount(y[mask], minlength=data.num_classes).tolist()
+        for y, mask in zip(data.y, data.y_mask, strict=True)
+    ]
+    return tuple(tuple(row) for row in counts)
+
+
+def _beside(count: int, what: str) -> str:
+    return f" ({count:,} {what})" if count else ""
+
+
+def _range(counts: tuple[int, ...]) -> str:
+    return f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} ... {max(counts):,}"
+
+
+def _outcome_line(summary: Summary) -> str:
+    if summary.outcome == "none":
+        return "none"
+    what = f"{len(summary.classes)} classes" if summary.classes else "numbers"
+    return f"{what}, known for {summary.outcome_share:.1%} of times and agents"
+
+
+def _class_table(summary: Summary) -> list[str]:
+    if not summary.classes:
+        return []
+    names = [*summary.classes[:CLASS_ROWS]]
+    width = max(len("class"), *(len(name) for name in names))
+    lines = [f"{'class':<{width}}  agents at each time"]
+    for i, name in enumerate(names):
+        counts = [row[i] for row in summary.classes_per_time]
+        shown = " ".join(f"{count:>6,}" for count in counts[:CLASS_ROWS])
+        lines.append(f"{name:<{width}}  {shown}{' ...' if len(counts) > CLASS_ROWS else ''}")
+    rest = len(summary.classes) - len(names)
+    return [*lines, f"... and {rest} more classes"] if rest else lines
