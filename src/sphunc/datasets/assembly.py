@@ -17,7 +17,7 @@ def assembled(reading: Reading, attributes: dict[str, Any]) -> TemporalHypergrap
     """Scatter the tables into the data object; agents and times are sorted, whatever the files' order."""
     tables = (reading.features, reading.groups, reading.outcomes)
     times = list(reading.times) or sorted(set().union(*(table["time"].to_list() for table in tables)))
-    agents = sorted(set().union(*(table["agent"].to_list() for table in tables)))
+    agents = list(reading.agents) or sorted(set().union(*(table["agent"].to_list() for table in tables)))
     names = [name for name in reading.features.columns if name not in {"time", "agent"}]
     met = reading.groups.select("time", "group").unique().sort("time", "group")
     return assemble(

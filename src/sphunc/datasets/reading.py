@@ -26,6 +26,7 @@ class Reading:
         counts: what was found, by quantity.
         expected: published counts, where the options ask for a part of the release; None = those of the card.
         times: all times in their order, where some may hold nothing; empty = those of the tables.
+        agents: all agents in their order, where some may never be seen; empty = those of the tables.
         notes: choices that the reader had to make.
     """
 
@@ -39,6 +40,7 @@ class Reading:
     counts: Mapping[str, int] = field(default_factory=dict)
     expected: Mapping[str, int] | None = None
     times: tuple[Any, ...] = ()
+    agents: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -46,6 +46,7 @@ def tables(study: SienaStudy, *, outcome: str | None, network: str | None, small
         release=release,
         counts=_counts(study, ties, present),
         times=study.waves,
+        agents=study.ids,
     )
 
 
