@@ -64,7 +64,7 @@ class VonMisesFisher(Distribution):
 
     @classmethod
     def fit(cls, x: Tensor, weights: Tensor | None = None) -> VonMisesFisher:
-        """The law of maximum likelihood of unit vectors ``[*batch, point, D]``, optionally weighted ``[*batch, point]``."""
+        """The law of maximum likelihood of unit vectors ``[*batch, point, D]``, weighted by ``[*batch, point]``."""
         mean, gap = weighted_mean_direction(x, weights)
         return cls(mean, concentration_from_gap(gap, x.shape[-1]))
 

@@ -40,6 +40,8 @@ Coefficients = Mapping[str, tuple[Tensor, ...]]
 class Region(ABC):
     """The radial functions at given concentrations; results are float64, shaped as kappa."""
 
+    k: Tensor
+
     @abstractmethod
     def kl(self) -> Tensor:
         """Divergence from the uniform law, kappa A - g."""
