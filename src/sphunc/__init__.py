@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sphunc.causal import InfluenceGraph, discover
     from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
     from sphunc.hypergraph import TemporalHypergraph
     from sphunc.io import from_frames, read_tables, write_tables
@@ -23,11 +24,13 @@ _HOME = {
     "ArgumentError": "sphunc.errors",
     "ArgumentTypeError": "sphunc.errors",
     "DataError": "sphunc.errors",
+    "InfluenceGraph": "sphunc.causal",
     "MissingExtraError": "sphunc.errors",
     "SphuncError": "sphunc.errors",
     "TemporalHypergraph": "sphunc.hypergraph",
     "VonMisesFisher": "sphunc.sphere",
     "World": "sphunc.worlds",
+    "discover": "sphunc.causal",
     "from_frames": "sphunc.io",
     "read_tables": "sphunc.io",
     "simulate": "sphunc.worlds",
@@ -40,12 +43,14 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "DataError",
+    "InfluenceGraph",
     "MissingExtraError",
     "SphuncError",
     "TemporalHypergraph",
     "VonMisesFisher",
     "World",
     "__version__",
+    "discover",
     "from_frames",
     "read_tables",
     "simulate",

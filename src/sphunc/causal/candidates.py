@@ -1,0 +1,123 @@
+"""Which links may exist at all: the candidate list, what a user forbids or requires, and its padded form per target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sphunc._typing import Bool, Int, Links
+from sphunc.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateLinks:
+    """Directed links that may exist, unique and sorted by target, then source.
+
+    Attributes:
+        links: ``[2, K]``, row 0 source, row 1 target.
+        required: True where the user says that the link exists, ``[K]``.
+        num_agents: N.
+    """
+
+    links: Tensor
+    required: Tensor
+    num_agents: int
+
+    @property
+    def counts(self) -> Int[Tensor, " agent"]:
+        """Candidates per target."""
+        return torch.bincount(self.links[1], minlength=self.num_agents)
+
+    def table(self, targets: Int[Tensor, " batch"]) -> tuple[Int[Tensor, "batch slot"], Int[Tensor, "batch slot"]]:
+        """Return the sources of each target, and their positions in the link list, padded with -1."""
+        counts = self.counts
+        starts = torch.cumsum(counts, 0) - counts
+        width = int(counts[targets].max()) if len(targets) else 0
+        offset = torch.arange(width, device=targets.device)
+        position = torch.where(offset < counts[targets, None], starts[targets, None] + offset, -1)
+        source = torch.where(position < 0, -1, self.links[0][position.clamp(min=0)])
+        return source, position
+
+
+def candidate_links(
+    candidates: Links,
+    num_agents: int,
+    forbidden: Links | None = None,
+    required: Links | None = None,
+) -> CandidateLinks:
+    """Join candidates and required links, take out the forbidden ones, and sort.
+
+    Example:
+        >>> candidate_links(torch.tensor([[1, 2, 1], [0, 0, 0]]), 3).links.tolist()
+        [[1, 2], [0, 0]]
+    """
+    keys = link_keys(candidates, num_agents, "candidates")
+    must = link_keys(required, num_agents, "required") if required is not None else keys[:0]
+    never = link_keys(forbidden, num_agents, "forbidden") if forbidden is not None else keys[:0]
+    _check_no_contradiction(must, never, num_agents)
+    keys = torch.unique(torch.cat([keys, must]))
+    keys = keys[~torch.isin(keys, never)]
+    if not keys.numel():
+        raise ArgumentError(
+            "candidates has no link left to judge (0 links after removing the forbidden ones); "
+            "pass pairs (source, target) in candidates, or data whose groups have at least two members"
+        )
+    links = torch.stack([keys % num_agents, keys // num_agents])
+    return CandidateLinks(links, torch.isin(keys, must), num_agents)
+
+
+def link_keys(links: Links, num_agents: int, name: str) -> Int[Tensor, " link"]:
+    """Number every link by target * N + source, after checking that both ends are known and differ."""
+    if links.ndim != 2 or links.shape[0] != 2:
+        raise ArgumentError(f"{name} has shape {tuple(links.shape)}; give [2, K] with rows source and target")
+    bad = (links < 0) | (links >= num_agents)
+    if bool(bad.any()):
+        row, column = bad.nonzero()[0].tolist()
+        raise ArgumentError(
+            f"{name}[{row}, {column}] names agent {int(links[row, column])}, but the latents have {num_agents} agents "
+            f"(0 ... {num_agents - 1})"
+        )
+    loops = (links[0] == links[1]).nonzero().flatten()
+    if loops.numel():
+        raise ArgumentError(
+            f"{name}[:, {int(loops[0])}] links agent {int(links[0, loops[0]])} to itself; "
+            "an agent's own past is always in the model, leave such pairs out"
+        )
+    return links[1].long() * num_agents + links[0].long()
+
+
+def all_pairs(num_agents: int) -> Links:
+    """Every ordered pair of different agents; meant for small systems such as gene or brain networks."""
+    target, source = torch.meshgrid(torch.arange(num_agents), torch.arange(num_agents), indexing="ij")
+    keep = (source != target).flatten()
+    return torch.stack([source.flatten()[keep], target.flatten()[keep]])
+
+
+def batches_by_width(counts: Int[Tensor, " agent"], widest: int) -> list[Int[Tensor, " batch"]]:
+    """Split the agents that have candidates into batches of similar width, each of at most ``widest`` padded slots."""
+    order = torch.argsort(counts, stable=True)
+    order = order[counts[order] > 0]
+    batches, start = [], 0
+    width = counts[order].tolist()
+    for stop in range(1, len(width) + 1):
+        if stop == len(width) or (stop + 1 - start) * width[stop] > widest or width[stop] > 1.5 * width[start] + 4:
+            batches.append(order[start:stop])
+            start = stop
+    return batches
+
+
+def _check_no_contradiction(must: Tensor, never: Tensor, num_agents: int) -> None:
+    both = must[torch.isin(must, never)]
+    if both.numel():
+        source, target = int(both[0]) % num_agents, int(both[0]) // num_agents
+        raise ArgumentError(
+            f"link {source} -> {target} is both required and forbidden ({both.numel()} such links); "
+            "take it out of one of the two lists"
+        )
+
+
+def membership_mask(links: Links, wanted: Links, num_agents: int) -> Bool[Tensor, " link"]:
+    """True where a link of the first list is in the second."""
+    return torch.isin(links[1] * num_agents + links[0], wanted[1] * num_agents + wanted[0])
