@@ -10,8 +10,9 @@ from sphunc._typing import Float, Tensor
 def project(v: Float[Tensor, "*batch dim"]) -> tuple[Float[Tensor, "*batch dim"], Float[Tensor, "*batch"]]:
     r"""Split a vector into its direction and its length, :math:`v = \|v\| h`.
 
-    The zero vector points nowhere: its direction is the zero vector, its length 0, and no gradient passes through it.
-    The same holds for vectors whose squared length underflows (below 1e-19 in float32).
+    The zero vector points nowhere: its direction is the zero vector, its length 0, and no gradient passes through it
+    (:func:`sphunc.sphere.normalize` refuses it instead). The same holds for vectors whose squared length underflows,
+    below 1e-19 in float32.
 
     Args:
         v: vectors ``[..., D]``.

@@ -1,0 +1,106 @@
+r"""Noise that no amount of data removes: the variance head, and class probabilities under logit noise.
+
+.. math::
+    p = \mathbb{E}_{\epsilon \sim N(0, I)}\, \mathrm{softmax}(z + \sigma \epsilon), \qquad U_{alea} = \sigma_\phi^2(x)
+
+(Kendall and Gal 2017). Equal noise on every logit flattens the probabilities and keeps their order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+from sphunc._typing import Float, Tensor
+
+# E sigmoid(N(m, v)) is nearly sigmoid(m / sqrt(1 + 0.368 v)): the constant that Daunizeau (2017) fitted.
+SIGMOID_SLOPE = 0.368
+# Softmax over more classes is flattened less; fitted to Monte Carlo for 2 to 20 classes.
+CLASS_POWER = 0.3
+# Standardised outcomes do not get sharper than this: a variance of 0 has an infinite density.
+LOWEST_VARIANCE = 1e-6
+
+
+class AleatoricHead(nn.Module):
+    r""":math:`\sigma^2_\phi(x) \ge 0` by one hidden layer and a softplus.
+
+    Args:
+        in_dim: F, standardised features (with whatever else the noise may depend on).
+        width: hidden units.
+        generator: source of the initial weights.
+    """
+
+    def __init__(self, in_dim: int, *, width: int = 64, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.hidden = nn.Parameter(torch.randn(width, in_dim, generator=generator) / max(in_dim, 1) ** 0.5)
+        self.hidden_bias = nn.Parameter(torch.zeros(width))
+        self.out = nn.Parameter(torch.zeros(width))
+        self.out_bias = nn.Parameter(torch.zeros(()))
+
+    def forward(self, x: Float[Tensor, "*batch feature"]) -> Float[Tensor, "*batch"]:
+        """Return the variance ``[...]``; log 2 for every input before training."""
+        hidden = nn.functional.silu(x @ self.hidden.mT + self.hidden_bias)
+        return nn.functional.softplus(hidden @ self.out + self.out_bias)
+
+
+def sampled_log_probabilities(
+    logits: Float[Tensor, "*batch class"],
+    variance: Float[Tensor, "*batch"],
+    samples: int,
+    generator: torch.Generator,
+) -> Float[Tensor, "*batch class"]:
+    r""":math:`\log \mathbb{E}\, \mathrm{softmax}(z + \sigma\epsilon)` by Monte Carlo with antithetic pairs.
+
+    The error falls as ``samples ** -0.5``. Differentiable in both arguments, also where the variance is 0.
+
+    Args:
+        logits: z ``[..., C]``.
+        variance: :math:`\sigma^2` of every logit ``[...]``.
+        samples: S, rounded up to an even number.
+        generator: source of the noise, on the device of ``logits``.
+    """
+    half = (samples + 1) // 2
+    shape = (half, *logits.shape)
+    noise = torch.randn(shape, generator=generator, dtype=logits.dtype, device=logits.device)
+    noise = torch.cat([noise, -noise]) * deviation(variance).unsqueeze(-1)
+    return torch.log_softmax(logits + noise, -1).logsumexp(0) - math.log(2 * half)
+
+
+def approximate_log_probabilities(
+    logits: Float[Tensor, "*batch class"], variance: Float[Tensor, "*batch"]
+) -> Float[Tensor, "*batch class"]:
+    r""":math:`\log \mathbb{E}\, \mathrm{softmax}(z + \sigma\epsilon)` without sampling: the softmax of flatter logits.
+
+    .. math:: p \approx \mathrm{softmax}\Big(z \big/ \sqrt{1 + 2 a_C \sigma^2}\Big), \qquad a_C = 0.368\,(2/C)^{0.3}
+
+    Exact at :math:`\sigma^2 = 0`. Error in the probabilities below 0.04 for :math:`\sigma^2 \le 9`, C up to 20 and
+    logits of standard deviation 2; below 0.015 for two classes, where it is the probit approximation of a sigmoid.
+    """
+    return torch.log_softmax(logits / flattening(variance, logits.shape[-1]).unsqueeze(-1), -1)
+
+
+def flattening(variance: Float[Tensor, "*batch"], num_classes: int) -> Float[Tensor, "*batch"]:
+    r"""Factor by which logit noise shrinks the logits of C classes, :math:`\sqrt{1 + 2 a_C \sigma^2} \ge 1`."""
+    slope = SIGMOID_SLOPE * (2.0 / num_classes) ** CLASS_POWER
+    return torch.sqrt(1.0 + 2.0 * slope * variance)
+
+
+def deviation(variance: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    """Square root of a variance, with gradient 0 instead of infinity where the variance is 0."""
+    is_positive = variance > 0
+    return torch.where(is_positive, variance, 1.0).sqrt() * is_positive
+
+
+def squashed_variance(variance: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    r"""Aleatoric part in [0, 1), :math:`\sigma^2 / (1 + \sigma^2)`."""
+    return variance / (1.0 + variance)
+
+
+def gaussian_log_density(
+    y: Float[Tensor, "*batch"], mean: Float[Tensor, "*batch"], variance: Float[Tensor, "*batch"]
+) -> Float[Tensor, "*batch"]:
+    """Log density of a numeric outcome, in nats; variances below 1e-6 count as 1e-6."""
+    variance = variance.clamp(min=LOWEST_VARIANCE)
+    return -0.5 * ((y - mean).square() / variance + variance.log() + math.log(2.0 * math.pi))

@@ -1,0 +1,111 @@
+r"""How concentrated a belief is: the head :math:`\rho_\psi`, the support by training data, and the epistemic part.
+
+.. math::
+    \kappa = 1 + (\rho_\psi(\cdot) - 1) \frac{n(h)}{n(h) + n_0}, \qquad
+    n(h) = \sum_n \exp(\kappa_s (h^\top h_n - 1))
+
+A head alone cannot know what training never showed; the kernel evidence n(h) counts the training latents nearby, so
+that the concentration grows with data and is lost far from them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from sphunc._typing import Float, Int, Tensor
+from sphunc.sphere import vmf_entropy
+
+LOWEST, HIGHEST = 1.0, 200.0
+# Where the entropy of 128 dimensions is steep; a unit of the network's output then moves about a tenth of the range.
+INITIAL_CONCENTRATION, GAIN = 90.0, 20.0
+# Kernel values held at once: 16 MB in float32.
+KERNEL_CHUNK = 2**22
+
+
+def cap(strength: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    r"""Bring an evidence strength :math:`s \ge 0` into [1, 200]: :math:`200 - \mathrm{softplus}(199 - s)`.
+
+    Smooth and increasing, 1 + s to within 1e-8 for s up to 180, exactly inside the range in floating point.
+    """
+    return HIGHEST - nn.functional.softplus(HIGHEST - LOWEST - strength)
+
+
+def bounded_concentration(raw: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    """Softplus, as the paper has it, brought into [1, 200] by :func:`cap`."""
+    return cap(nn.functional.softplus(raw))
+
+
+def evidence_features(
+    length: Float[Tensor, "*batch"], resultant: Float[Tensor, "*batch"], support: Float[Tensor, "*batch"]
+) -> Float[Tensor, "*batch 3"]:
+    r"""Inputs of a head that is to know how much it was told: :math:`\log(1+\|\tilde h\|)`, resultant, log(1 + n)."""
+    return torch.stack([length.log1p(), resultant, support.log1p()], -1)
+
+
+class ConcentrationHead(nn.Module):
+    r""":math:`\rho_\psi`, one hidden layer into [1, 200].
+
+    Fed with directions (``in_dim`` D) it is the paper's head; fed with :func:`evidence_features` (``in_dim`` 3) it
+    reads length, resultant and support. Starts at 90 for every input.
+    """
+
+    def __init__(self, in_dim: int, *, width: int = 32, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.hidden = nn.Parameter(torch.randn(width, in_dim, generator=generator) / in_dim**0.5)
+        self.hidden_bias = nn.Parameter(torch.zeros(width))
+        self.out = nn.Parameter(torch.zeros(width))
+        self.out_bias = nn.Parameter(torch.zeros(()))
+
+    def forward(self, inputs: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch"]:
+        """Return the concentration ``[...]``."""
+        hidden = torch.nn.functional.silu(inputs @ self.hidden.mT + self.hidden_bias)
+        return bounded_concentration(INITIAL_CONCENTRATION + GAIN * (hidden @ self.out + self.out_bias))
+
+
+def kernel_support(
+    h: Float[Tensor, "agent dim"],
+    stored: Float[Tensor, "stored dim"],
+    sharpness: float,
+    own: Int[Tensor, " agent"] | None = None,
+) -> Float[Tensor, " agent"]:
+    r"""Kernel evidence :math:`n(h) = \sum_n \exp(\kappa_s (h^\top h_n - 1))`: how many training latents are near.
+
+    Args:
+        h: directions ``[N, D]``.
+        stored: training latents :math:`h_n` ``[P, D]``; may be empty, then nothing is supported.
+        sharpness: :math:`\kappa_s`; latents at an angle above :math:`\sqrt{2/\kappa_s}` hardly count.
+        own: row of ``stored`` that is the agent itself, -1 for none ``[N]``; it is left out, so that a training
+            agent does not vouch for itself.
+
+    Returns:
+        n ``[N]``, from 0 to P.
+    """
+    rows = max(1, KERNEL_CHUNK // max(1, stored.shape[0]))
+    n = torch.cat([torch.exp(sharpness * (part @ stored.mT - 1.0)).sum(-1) for part in h.split(rows)])
+    if own is None or stored.shape[0] == 0:
+        return n
+    itself = torch.exp(sharpness * ((h * stored[own.clamp(min=0)]).sum(-1) - 1.0))
+    return (n - torch.where(own >= 0, itself, 0.0)).clamp(min=0.0)
+
+
+def supported_concentration(
+    kappa: Float[Tensor, "*batch"], support: Float[Tensor, "*batch"], half: Float[Tensor, ""]
+) -> Float[Tensor, "*batch"]:
+    r"""Concentration that training data support, :math:`1 + (\kappa - 1)\, n / (n + n_0)`, inside [1, 200].
+
+    Args:
+        kappa: concentration from the head, in [1, 200].
+        support: kernel evidence n, 0 or more.
+        half: :math:`n_0 > 0`, the support at which half of the concentration is granted.
+    """
+    return LOWEST + (kappa - LOWEST) * (support / (support + half))
+
+
+def scaled_entropy(kappa: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, "*batch"]:
+    r"""Epistemic part in [0, 1], :math:`(H(\kappa) - H(200)) / (H(1) - H(200))`.
+
+    0 at the most concentrated belief, 1 at the least; comparable between dimensions, unlike the entropy in nats.
+    """
+    ends = vmf_entropy(torch.tensor([LOWEST, HIGHEST], dtype=torch.float64), dim).tolist()
+    return ((vmf_entropy(kappa, dim) - ends[1]) / (ends[0] - ends[1])).clamp(0.0, 1.0)

@@ -1,0 +1,66 @@
+r"""From states to outcomes: logits or means read off the state, and a temperature from the total uncertainty.
+
+.. math:: z_i = W \,A_D(\kappa_i)\mu_i + b, \qquad p_i = \mathrm{softmax}(z_i / \tau_i), \qquad
+          \tau_i = \tau_0 + \mathrm{softplus}(a + b\, U_{total}^i)
+
+A positive temperature changes how sure a forecast is, never which class it names.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+from sphunc._typing import Float, Tensor
+
+# Keeps logits finite where a and b would drive the softplus to 0.
+LOWEST_TEMPERATURE = 0.05
+
+
+def temperature(
+    total: Float[Tensor, "*batch"], offset: Float[Tensor, ""], slope: Float[Tensor, ""]
+) -> Float[Tensor, "*batch"]:
+    r"""Temperature :math:`\tau > 0` of a forecast with total uncertainty :math:`U_{total}` ``[...]``."""
+    return LOWEST_TEMPERATURE + nn.functional.softplus(offset + slope * total)
+
+
+def temper(logits: Float[Tensor, "*batch class"], tau: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch class"]:
+    """Logits divided by the temperature; their order stays."""
+    return logits / tau.unsqueeze(-1)
+
+
+def mix(log_probabilities: Float[Tensor, "sample ..."]) -> Float[Tensor, ...]:
+    """Log of the mean over samples of probabilities given as logs."""
+    return log_probabilities.logsumexp(0) - math.log(log_probabilities.shape[0])
+
+
+class Readout(nn.Module):
+    """Linear map from states to logits of C classes, or to means of C numbers; starts at zero: no opinion.
+
+    Directions have entries of size :math:`1/\\sqrt{D}`, so the weights are scaled by :math:`\\sqrt{D}` to learn at the
+    pace of the other layers.
+    """
+
+    def __init__(self, dim: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(outputs, dim))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch class"]:
+        """Return the logits ``[..., C]`` of belief means or sampled states ``[..., D]``."""
+        return nn.functional.linear(state, self.weight * state.shape[-1] ** 0.5, self.bias)
+
+
+class Temperature(nn.Module):
+    """Owns offset and slope of :func:`temperature`; 1 for every uncertainty before training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offset = nn.Parameter(torch.tensor(math.log(math.expm1(1.0 - LOWEST_TEMPERATURE))))
+        self.slope = nn.Parameter(torch.zeros(()))
+
+    def forward(self, total: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        """Return the temperature ``[...]``."""
+        return temperature(total, self.offset, self.slope)

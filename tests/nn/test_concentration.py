@@ -1,0 +1,122 @@
+import pytest
+import torch
+
+import sphunc.nn.concentration as concentration
+from sphunc.nn.concentration import (
+    ConcentrationHead,
+    bounded_concentration,
+    cap,
+    evidence_features,
+    kernel_support,
+    scaled_entropy,
+    supported_concentration,
+)
+from sphunc.nn.projection import normalise
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def directions(count, dim=6, seed=0):
+    return normalise(torch.randn(count, dim, generator=generator(seed), dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_concentration_stays_in_its_range_and_never_falls(dtype):
+    raw = torch.cat([torch.tensor([-1e30, -1e8, -1e3]), torch.linspace(-300, 600, 2001), torch.tensor([1e8, 1e30])])
+    kappa = bounded_concentration(raw.to(dtype))
+    assert float(kappa.min()) == 1.0
+    assert float(kappa.max()) == 200.0
+    assert bool((kappa.diff() >= 0).all())
+
+
+def test_cap_is_one_plus_the_strength_until_it_bends():
+    strength = torch.linspace(0, 180, 100, dtype=torch.float64)
+    torch.testing.assert_close(cap(strength), 1 + strength, atol=1e-8, rtol=0)
+    assert float(cap(torch.tensor(0.0))) == 1.0
+
+
+def test_gradients_are_smooth_through_both_ends():
+    raw = torch.tensor([-3.0, 0.0, 90.0, 198.0, 199.0, 203.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(bounded_concentration, raw)
+
+
+@pytest.mark.parametrize("in_dim", [3, 16])
+def test_head_is_its_equation_and_starts_at_ninety(in_dim):
+    head = ConcentrationHead(in_dim, width=4, generator=generator()).double()
+    x = torch.randn(5, in_dim, generator=generator(1), dtype=torch.float64)
+    torch.testing.assert_close(head(x), torch.full((5,), 91.0, dtype=torch.float64))
+    head.out.data.normal_(generator=generator(2))
+    for i in range(5):
+        inner = head.hidden @ x[i] + head.hidden_bias
+        raw = 90 + 20 * (head.out @ (inner * torch.sigmoid(inner)) + head.out_bias)
+        expected = 200 - torch.log1p(torch.exp(199 - torch.log1p(torch.exp(raw))))
+        torch.testing.assert_close(head(x)[i], expected)
+
+
+def test_evidence_features_are_logs_and_the_resultant():
+    features = evidence_features(torch.tensor([1.0]), torch.tensor([0.5]), torch.tensor([3.0]))
+    torch.testing.assert_close(
+        features, torch.tensor([[2.0, 1.0, 4.0]]).log() * torch.tensor([1.0, 0, 1]) + torch.tensor([0, 0.5, 0])
+    )
+
+
+@pytest.mark.parametrize("chunk", [2**22, 10])
+def test_support_is_its_equation(chunk, monkeypatch):
+    monkeypatch.setattr(concentration, "KERNEL_CHUNK", chunk)
+    h, stored = directions(7), directions(9, seed=1)
+    expected = torch.stack([sum(torch.exp(5.0 * (a @ b - 1)) for b in stored) for a in h])
+    torch.testing.assert_close(kernel_support(h, stored, 5.0), expected)
+
+
+def test_support_grows_with_data_and_is_lost_far_away():
+    stored = normalise(torch.tensor([[1.0, 0, 0]]) + 0.1 * torch.randn(50, 3, generator=generator()))
+    h = torch.tensor([[1.0, 0, 0], [-1.0, 0, 0]])
+    near, far = kernel_support(h, stored, 20.0).tolist()
+    assert near > 30
+    assert far < 1e-10
+    assert kernel_support(h[:1], stored[:25], 20.0).item() < near
+    assert kernel_support(h, stored[:0], 20.0).tolist() == [0, 0]
+
+
+def test_training_agents_do_not_vouch_for_themselves():
+    stored = directions(5)
+    own = torch.tensor([0, 1, -1, 3, 4])
+    got = kernel_support(stored, stored, 5.0, own)
+    full = kernel_support(stored, stored, 5.0)
+    torch.testing.assert_close(full - got, torch.tensor([1.0, 1, 0, 1, 1], dtype=torch.float64))
+    assert kernel_support(stored, stored[:0], 5.0, own).tolist() == [0] * 5
+
+
+def test_support_is_invariant_to_rotation_and_order():
+    h, stored = directions(4), directions(6, seed=1)
+    rotation, _ = torch.linalg.qr(torch.randn(6, 6, generator=generator(2), dtype=torch.float64))
+    turned = kernel_support(h @ rotation, stored.flip(0) @ rotation, 5.0)
+    torch.testing.assert_close(turned, kernel_support(h, stored, 5.0))
+
+
+def test_supported_concentration_stays_in_range_and_rises_with_support():
+    support = torch.tensor([0.0, 0.5, 2.0, 1e9])
+    kappa = supported_concentration(torch.full((4,), 200.0), support, torch.tensor(2.0))
+    torch.testing.assert_close(kappa, torch.tensor([1.0, 1 + 199 / 5, 1 + 199 / 2, 200.0]))
+
+
+@pytest.mark.parametrize("dim", [3, 128])
+def test_scaled_entropy_runs_from_one_to_zero(dim):
+    kappa = torch.tensor([1.0, 50.0, 100.0, 200.0], dtype=torch.float64)
+    scaled = scaled_entropy(kappa, dim)
+    assert scaled[0].item() == pytest.approx(1.0)
+    assert scaled[-1].item() == pytest.approx(0.0, abs=1e-12)
+    assert bool((scaled.diff() < 0).all())
+
+
+def test_scaled_entropy_of_the_known_table():
+    # H(1), H(100), H(200) at D=128 from Arb: -127.057, -149.894, -175.837
+    scaled = scaled_entropy(torch.tensor(100.0, dtype=torch.float64), 128)
+    assert scaled.item() == pytest.approx((175.837 - 149.894) / (175.837 - 127.057), abs=5e-5)
+
+
+def test_scaled_entropy_has_gradients_inside_the_range():
+    kappa = torch.tensor([2.0, 90.0, 190.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda k: scaled_entropy(k, 16), kappa)

@@ -1,0 +1,48 @@
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sphunc.nn.outcome import LOWEST_TEMPERATURE, Readout, Temperature, mix, temper, temperature
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_readout_is_its_equation_and_starts_without_opinion():
+    readout = Readout(4, 3).double()
+    state = torch.randn(2, 5, 4, generator=generator(), dtype=torch.float64)
+    assert not readout(state).any()
+    readout.weight.data.normal_(generator=generator(1))
+    readout.bias.data.normal_(generator=generator(2))
+    torch.testing.assert_close(readout(state)[1, 3], 2.0 * readout.weight @ state[1, 3] + readout.bias)
+
+
+def test_temperature_starts_at_one_and_rises_with_a_positive_slope():
+    module = Temperature()
+    total = torch.linspace(0, 1, 5)
+    torch.testing.assert_close(module(total), torch.ones(5))
+    module.slope.data.fill_(3.0)
+    assert bool((module(total).diff() > 0).all())
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 1000), offset=st.floats(-300, 300), slope=st.floats(-300, 300))
+def test_temperature_never_changes_the_class_named(seed, offset, slope):
+    logits = torch.randn(8, 5, generator=generator(seed))
+    total = torch.rand(8, generator=generator(seed + 1))
+    tau = temperature(total, torch.tensor(offset), torch.tensor(slope))
+    assert bool((tau >= LOWEST_TEMPERATURE).all())
+    assert torch.equal(temper(logits, tau).argmax(-1), logits.argmax(-1))
+
+
+def test_mixing_samples_averages_probabilities():
+    p = torch.softmax(torch.randn(6, 4, 3, generator=generator()), -1)
+    torch.testing.assert_close(mix(p.log()).exp(), p.mean(0))
+
+
+def test_gradients():
+    total = torch.rand(3, generator=generator(), dtype=torch.float64).requires_grad_()
+    a, b = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (0.3, 1.5))
+    logits = torch.randn(3, 4, generator=generator(1), dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(lambda z, u, o, s: temper(z, temperature(u, o, s)), (logits, total, a, b))
