@@ -128,7 +128,9 @@ def _cells(name: str, columns: Columns, T: int, N: int) -> np.ndarray:
     if len(time) != len(agent):
         raise ArgumentError(f"{name} has {len(time)} times, but {len(agent)} agents; give columns of equal length")
     cells = time * N + agent
-    if len(np.unique(cells)) != len(cells):
+    taken = np.zeros(T * N, dtype=bool)
+    taken[cells] = True
+    if np.count_nonzero(taken) != len(cells):
         raise ArgumentError(f"{name} has two rows for the same time and agent; keep one of them")
     return cells
 
@@ -142,11 +144,13 @@ def _incidence(memberships: Columns | None, order: np.ndarray, N: int) -> tuple[
     agent = _index("memberships agent", memberships[1], N)
     if len(group) != len(agent):
         raise ArgumentError(f"memberships has {len(group)} groups, but {len(agent)} agents; give equal lengths")
-    rows = np.lexsort((agent, group))
-    index = _tensor(np.stack([agent[rows], group[rows]]))
+    rows = np.argsort(group * N + agent, kind="stable")
+    index = np.empty((2, len(rows)), dtype=np.int64)
+    np.take(agent, rows, out=index[0])
+    np.take(group, rows, out=index[1])
     if len(memberships) < 3:
-        return index, None
-    return index, _tensor(np.asarray(memberships[2], dtype=np.float32)[rows])
+        return _tensor(index), None
+    return _tensor(index), _tensor(np.asarray(memberships[2], dtype=np.float32)[rows])
 
 
 def _index(name: str, column: Column, size: int) -> np.ndarray:

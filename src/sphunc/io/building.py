@@ -18,31 +18,27 @@ from sphunc.io.scope import Options, Scope, checked_times, note_duplicates
 from sphunc.io.sources import Table
 
 
-def build(tables: Mapping[str, Table], options: Options, log: FaultLog) -> TemporalHypergraph:
-    """Check ``tables`` (features, and whatever else there is) and put them together."""
-    features = tables["features"]
+def build(tables: dict[str, Table], options: Options, log: FaultLog) -> TemporalHypergraph:
+    """Check ``tables`` (features, and whatever else there is) and put them together; ``tables`` is emptied."""
     scope, feature_time = _scope(tables, options, log)
-    columns: dict[str, Any] = {"features": _features(features, feature_time, scope)}
+    columns: dict[str, Any] = {"feature_names": tables["features"].values}
+    # Each table is let go once it is read: memory then holds one table of text at a time.
+    columns["features"] = _features(tables.pop("features"), feature_time, scope)
     if "groups" in tables:
-        columns |= read_groups(tables["groups"], scope)
+        columns |= read_groups(tables.pop("groups"), scope)
     if "outcomes" in tables:
-        columns |= read_outcomes(tables["outcomes"], scope)
+        columns |= read_outcomes(tables.pop("outcomes"), scope)
     if "influence" in tables:
-        columns["influence"] = read_links(tables["influence"], scope)
+        columns["influence"] = read_links(tables.pop("influence"), scope)
         columns["influence_kind"] = options.influence_kind or "observed"
     log.raise_if_any()
     if not scope.agents or not scope.times:
-        raise single_fault(features.file, "there are no agents and times", "Write at least one row")
+        raise single_fault(scope.features_file, "there are no agents and times", "Write at least one row")
+    ids = restore_ids(scope.agents, scope.agent_kind)
     try:
-        return assemble(
-            times=scope.times,
-            node_ids=restore_ids(scope.agents, scope.agent_kind),
-            feature_names=features.values,
-            attributes=dict(options.attributes or {}),
-            **columns,
-        )
+        return assemble(times=scope.times, node_ids=ids, attributes=dict(options.attributes or {}), **columns)
     except ArgumentError as error:  # the panel is larger than the machine
-        raise single_fault(features.file, str(error), "Then read the tables again") from error
+        raise single_fault(scope.features_file, str(error), "Then read the tables again") from error
 
 
 def _scope(tables: Mapping[str, Table], options: Options, log: FaultLog) -> tuple[Scope, TimeColumn]:

@@ -39,7 +39,7 @@ class TimeColumn:
 
     def index(self, places: dict[Any, int]) -> np.ndarray:
         """Return, per row, the place of its time, or -1 where there is none."""
-        return np.array([*(places.get(value, -1) for value in self.values), -1], dtype=np.int64)[self.codes]
+        return np.array([*(places.get(value, -1) for value in self.values), -1], dtype=np.int32)[self.codes]
 
 
 def kind_of(value: Any) -> str:
@@ -66,14 +66,14 @@ def parse_times(column: pl.Series) -> TimeColumn | None:
 
 
 def _coded(column: pl.Series) -> TimeColumn:
-    codes = (column.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()
+    codes = (column.rank("dense").cast(pl.Int32) - 1).fill_null(-1).to_numpy()
     return TimeColumn(codes, tuple(column.drop_nulls().unique().sort().to_list()))
 
 
 def factorize(column: pl.Series) -> tuple[np.ndarray, list[str]]:
     """Code a text column: indices into its distinct texts in order of appearance, -1 where empty."""
     texts = column.drop_nulls().unique(maintain_order=True)
-    codes = column.cast(pl.Enum(texts)).to_physical().cast(pl.Int64)
+    codes = column.cast(pl.Enum(texts)).to_physical().cast(pl.Int32)
     return codes.fill_null(-1).to_numpy(), texts.to_list()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from sphunc.io.cells import common_kind, id_texts, numbers, restore_ids
 from sphunc.io.clock import factorize
@@ -44,18 +43,17 @@ def read_groups(table: Table, scope: Scope) -> dict[str, Any]:
 
 def _meetings(time: np.ndarray, group: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # A meeting is a group at a time; meetings stand in time order, then in order of first appearance.
-    rows = rows & (time >= 0) & (group >= 0)
-    key = pl.Series(time * (int(group.max(initial=0)) + 1) + group)
-    distinct = key.filter(pl.Series(rows)).unique(maintain_order=True).to_numpy()
-    order = np.argsort(distinct // (int(group.max(initial=0)) + 1), kind="stable")
-    distinct = distinct[order]
-    by_key = np.argsort(distinct)
-    place = np.zeros(len(key), dtype=np.int64)
-    if len(distinct):
-        found = np.searchsorted(distinct[by_key], key.to_numpy()).clip(max=len(distinct) - 1)
-        place = by_key[found]
     width = int(group.max(initial=0)) + 1
-    return np.stack([distinct // width, distinct % width]), place
+    key = time.astype(np.int64) * width + group
+    sorted_keys, first = np.unique(np.where(rows & (time >= 0) & (group >= 0), key, -1), return_index=True)
+    keep = sorted_keys >= 0
+    sorted_keys, first = sorted_keys[keep], first[keep]
+    order = np.lexsort((first, sorted_keys // width))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    meetings = sorted_keys[order]
+    place = rank[np.searchsorted(sorted_keys, key).clip(max=len(rank) - 1)] if len(rank) else np.zeros(len(key), int)
+    return np.stack([meetings // width, meetings % width]), place
 
 
 def _weights(table: Table, scope: Scope) -> np.ndarray | None:

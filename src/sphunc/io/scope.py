@@ -117,7 +117,11 @@ def note_duplicates(table: Table, keys: list[np.ndarray], role: str, what: str, 
     whole = np.logical_and.reduce([key >= 0 for key in keys])
     code = np.zeros(len(whole), dtype=np.int64)
     for key in keys:
-        code = code * (int(key.max(initial=0)) + 1) + key
+        code *= int(key.max(initial=0)) + 1
+        code += key
+    ordered = np.sort(code[whole])
+    if not (ordered[1:] == ordered[:-1]).any():
+        return whole
     first = np.ones(len(whole), dtype=bool)
     first[whole] = pl.Series(code[whole]).is_first_distinct().to_numpy()
     problem = f"there is already {what}"
@@ -126,7 +130,7 @@ def note_duplicates(table: Table, keys: list[np.ndarray], role: str, what: str, 
 
 
 def _code(texts: pl.Series, known: Sequence[str]) -> np.ndarray:
-    codes = texts.cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int64)
+    codes = texts.cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int32)
     return codes.fill_null(-1).to_numpy()
 
 
