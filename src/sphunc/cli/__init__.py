@@ -27,8 +27,8 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-@app.command()
-def demo() -> None:
+@app.command("demo")
+def demo_command() -> None:
     """Show what sphunc does, on an embedded default."""
     from sphunc.cli.demo import run
 
