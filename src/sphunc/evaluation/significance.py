@@ -73,7 +73,7 @@ def paired_t(differences: Numbers) -> PairedTest:
     return _t_test("paired t-test", _differences(differences), 0.0)
 
 
-def corrected_resampled_t(differences: Numbers, *, train_size: float, test_size: float) -> PairedTest:
+def corrected_resampled_t(differences: Numbers, *, train_size: int | float, test_size: int | float) -> PairedTest:
     r"""The t-test of Nadeau and Bengio (2003) for splits that share training rows.
 
     .. math:: t = \bar d \Big/ \sqrt{\left(\tfrac1n + \tfrac{n_\text{test}}{n_\text{train}}\right) s^2},
@@ -160,7 +160,7 @@ def benjamini_hochberg(p_values: Numbers) -> Float[np.ndarray, " test"]:
 
 
 def compare(
-    scores: Mapping[str, Numbers], reference: str, *, train_size: float, test_size: float
+    scores: Mapping[str, Numbers], reference: str, *, train_size: int | float, test_size: int | float
 ) -> dict[str, PairedTest]:
     """Test a reference system against every other with the corrected resampled test and Holm's control.
 

@@ -1,0 +1,88 @@
+"""Conversion and refusal of what metrics are given."""
+
+import numpy as np
+import pytest
+import torch
+
+from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.evaluation import accuracy, nll
+from sphunc.evaluation.inputs import (
+    at_least,
+    class_forecast,
+    class_probabilities,
+    counted,
+    flat_numbers,
+    flat_truth,
+    inside,
+    to_array,
+    unit_interval,
+)
+
+P = np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])
+
+
+def test_tensors_arrays_and_lists_are_the_same_to_a_metric():
+    values = [
+        nll(P, [0, 2]),
+        nll(torch.tensor(P, requires_grad=True), torch.tensor([0, 2])),
+        nll(P.tolist(), np.array([0, 2])),
+    ]
+    assert values[0] == values[1] == values[2] == pytest.approx(-(np.log(0.7) + np.log(0.8)) / 2)
+
+
+def test_low_precision_tensors_become_doubles():
+    assert to_array("x", torch.ones(2, dtype=torch.bfloat16)).dtype == np.float64
+    p = torch.softmax(torch.randn(500, 7, generator=torch.Generator().manual_seed(0)), dim=1)
+    assert class_probabilities(p).shape == (500, 7)
+
+
+def test_leading_axes_are_rows_and_masked_rows_are_never_read():
+    p = np.stack([P, np.full_like(P, np.nan)])
+    y = np.array([[0, 1], [-7, 99]])
+    mask = np.array([[True, True], [False, False]])
+    assert accuracy(p, y, mask=torch.from_numpy(mask)) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: class_forecast(P[0], [0]), r"labels: shape \(1,\) does not fit probabilities \(3,\)"),
+        (lambda: class_forecast(P, [0]), r"labels: shape \(1,\) does not fit probabilities \(2, 3\)"),
+        (lambda: class_forecast(P, [0, 3]), r"labels: \[3\] outside the classes 0 ... 2"),
+        (lambda: class_forecast(P, [-1, 0]), r"labels: \[-1\] outside the classes"),
+        (lambda: class_probabilities(P[:, :1]), r"probabilities: shape \(2, 1\), expected \[..., C\] with two classes"),
+        (lambda: class_probabilities(P[0]), r"probabilities: shape \(3,\)"),
+        (lambda: class_probabilities(P * 1.01), r"probabilities: row \d sums to 1.01, expected 1"),
+        (lambda: class_probabilities([[1.5, -0.5]]), r"probabilities: smallest value -0.5 is negative"),
+        (lambda: class_probabilities([[np.nan, 1.0], [0, 1]]), r"probabilities: 1 of 2 rows are NaN .* row 0"),
+        (lambda: counted(np.zeros(3, dtype=bool), (3,)), "mask: no row counts"),
+        (lambda: counted(np.ones(2, dtype=bool), (3,)), r"mask: shape \(2,\) differs from \(3,\)"),
+        (lambda: flat_numbers(a=[1.0], b=[1.0, 2.0]), r"b: shape \(2,\) differs from \(1,\) of a"),
+        (lambda: flat_numbers(a=[1.0, np.inf]), "a: 1 of 2 rows are NaN or infinite, first at row 1"),
+        (lambda: flat_truth("scores", [1.0, 2.0], [0, 2]), "truth: expected only 0 and 1"),
+        (lambda: unit_interval("p", np.array([0.5, 1.2])), r"p: range \[0.5, 1.2\], expected probabilities"),
+        (lambda: at_least("k", 0, 1), "k: got 0, expected 1 or more"),
+        (lambda: inside("level", 1.0), "level: got 1.0, expected a number strictly between"),
+    ],
+)
+def test_a_fault_is_named(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: to_array("x", ["a"]), "x: expected numbers, got dtype"),
+        (lambda: class_forecast(P, [0.0, 1.0]), "labels: expected integers, got dtype float64"),
+        (lambda: counted(np.ones(3), (3,)), "mask: expected booleans, got dtype float64"),
+    ],
+)
+def test_a_wrong_dtype_is_named(call, message):
+    with pytest.raises(ArgumentTypeError, match=message):
+        call()
+
+
+def test_nothing_at_all_is_refused():
+    with pytest.raises(ArgumentError, match="no row counts"):
+        accuracy(np.zeros((0, 3)), np.zeros(0, dtype=int))
