@@ -16,6 +16,7 @@ from sphunc.datasets.card import Dataset, DatasetCard, refuse
 from sphunc.datasets.reading import Reading
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph
+from sphunc.io.tables import SUFFIXES, read_tables
 
 NAMES = ("pheme", "snare", "amigos", "financial", "collaboration")
 
@@ -28,7 +29,8 @@ def load_dataset(name: str, root: str | PathLike[str], *, strict: bool = False, 
 
     Args:
         name: pheme, snare, amigos, financial or collaboration.
-        root: the folder (for pheme also the archive) that the owner of the data published; see ``docs/datasets.md``.
+        root: the folder (for pheme also the archive) that the owner of the data published, see ``docs/datasets.md``;
+            or a folder with tables of one's own (features, groups, outcomes), as :func:`sphunc.read_tables` takes.
         strict: refuse data whose counts or checksums differ from the published ones. By default the differences are
             only recorded, because a part of a data set is a legitimate input.
         options: what the data set takes; see its options class, e.g. :class:`sphunc.datasets.pheme.PhemeOptions`.
@@ -42,6 +44,8 @@ def load_dataset(name: str, root: str | PathLike[str], *, strict: bool = False, 
     path = Path(root).expanduser()
     if not path.exists():
         refuse(dataset.card, path, "does not exist")
+    if _holds_tables(path):
+        return _own_tables(dataset.card, path, options)
     reading = dataset.read(path, chosen)
     differing = [*_count_differences(dataset.card, reading), *_checksum_differences(dataset.card, reading, path)]
     if strict and differing:
@@ -66,6 +70,16 @@ def _dataset(name: str) -> Dataset:
             f"there is no data set {name!r}; known: {', '.join(NAMES)}.{hint} For your own: sphunc.read_tables"
         )
     return import_module(f"sphunc.datasets.{name}").DATASET
+
+
+def _holds_tables(path: Path) -> bool:
+    return all(any((path / f"{table}{suffix}").is_file() for suffix in SUFFIXES) for table in ("features", "groups"))
+
+
+def _own_tables(card: DatasetCard, path: Path, options: dict[str, Any]) -> TemporalHypergraph:
+    if options:
+        raise ArgumentError(f"{path} holds tables, which take no options of {card.name}; got {', '.join(options)}")
+    return read_tables(path)
 
 
 def _options(dataset: Dataset, options: dict[str, Any]) -> Any:
