@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphunc.causal import InfluenceGraph, discover
+    from sphunc.datasets import load_dataset
     from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
     from sphunc.hypergraph import TemporalHypergraph
     from sphunc.io import from_frames, read_tables, write_tables
@@ -32,6 +33,7 @@ _HOME = {
     "World": "sphunc.worlds",
     "discover": "sphunc.causal",
     "from_frames": "sphunc.io",
+    "load_dataset": "sphunc.datasets",
     "read_tables": "sphunc.io",
     "simulate": "sphunc.worlds",
     "vmf_entropy": "sphunc.sphere",
@@ -52,6 +54,7 @@ __all__ = [
     "__version__",
     "discover",
     "from_frames",
+    "load_dataset",
     "read_tables",
     "simulate",
     "vmf_entropy",
