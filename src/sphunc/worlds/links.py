@@ -23,6 +23,6 @@ def draw_links(
         chosen = sorted(rng.permutation(others)[:count].tolist()) if others else []
         sources += [int(source) for source in chosen]
         targets += [target] * len(chosen)
-    size = settings.link_strength * rng.uniform(2 / 3, 4 / 3, size=len(sources))
+    size = settings.link_strength * np.exp(settings.strength_spread * rng.standard_normal(len(sources)))
     sign = np.where(rng.random(len(sources)) < settings.negative, -1.0, 1.0)
     return np.array([sources, targets], dtype=np.int64).reshape(2, -1), size * sign

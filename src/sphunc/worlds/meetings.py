@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sphunc.worlds.settings import WorldSettings
 
-TURNOVER = 0.15
+TURNOVER = 0.1
 ATTEMPTS = 20  # draws for a place before any free agent is taken
 
 
@@ -59,7 +59,9 @@ def meet(
         homes = community[available][rng.integers(len(available), size=count - len(current))]
         sizes = np.minimum(2 + rng.poisson(settings.group_size - 2, size=len(homes)), len(available))
         for home, size in zip(homes.tolist(), sizes.tolist(), strict=True):
-            current.append(Meeting(named, time, _fill(set(), size, home, settings.homophily, decks, rng, available)))
+            current.append(
+                Meeting(named, time, _fill(set(), size, home, settings.group_homophily, decks, rng, available))
+            )
             named += 1
         meetings += current
         previous = current

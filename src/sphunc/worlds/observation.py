@@ -6,12 +6,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from sphunc.worlds.population import Population, unit
+from sphunc.worlds.population import Population
 from sphunc.worlds.settings import WorldSettings
 
 DRIVER_SHARE = 16  # one feature in so many shows the driver
 DRIVER_NOISE = 0.3
-DRIVER_SLOPE = 1.5
+DRIVER_SLOPE = 2.0
 SATURATION = 2.0
 DECIMALS = 5
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 def outcome_law(settings: WorldSettings, directions: Array, states: Array, driver: Array) -> Array:
     r"""Class probabilities given the state and the driver, ``[..., C]``.
 
-    .. math:: p_c \propto \exp(\beta \, w_c^\top h), \qquad \beta = \frac{\beta_0}{1 + \lambda e^{1.5 v}}
+    .. math:: p_c \propto \exp(\beta \, w_c^\top h), \qquad \beta = \frac{\beta_0}{1 + \lambda e^{2 v}}
 
     with sharpness :math:`\beta_0`, label noise :math:`\lambda` and driver v.
     """
@@ -57,23 +57,27 @@ def driver_columns(settings: WorldSettings) -> NDArray[np.int64]:
 
 def show(settings: WorldSettings, people: Population, states: Array, driver: Array, rng: Generator) -> Array:
     """Draw the features ``[T, N, F]`` of the states ``[T, N, D]`` and the driver ``[T, N]``."""
-    times, agents, dim = states.shape
-    blocks = _blocks(settings)
-    maps = rng.standard_normal((settings.features, dim)) * people.axis_scales
-    noise = settings.view_noise * np.exp(
-        settings.view_noise_spread * rng.standard_normal((agents, settings.modalities))
-    )
-    x = np.empty((times, agents, settings.features))
+    blocks, shown = _blocks(settings), driver_columns(settings)
+    maps = rng.standard_normal((settings.features, settings.dim)) * people.axis_scales
+    noise = np.exp(settings.view_noise_spread * rng.standard_normal((settings.agents, settings.modalities + 1)))
+    common = states + settings.outcome_blur * noise[:, -1:] * _deciding(people.class_directions, _normals(states, rng))
+    x = np.empty((*driver.shape, settings.features))
     for block in range(settings.modalities):
+        view = common + settings.view_noise * noise[:, block, None] * _normals(states, rng)
         columns = blocks == block
-        blur = rng.standard_normal(states.shape) / np.sqrt(dim)
-        view = unit(states + noise[:, block, None] * blur)
         x[..., columns] = _saturate(np.einsum("tnd,fd->tnf", view, maps[columns]), settings.nonlinearity)
-    length = np.exp(settings.radial * rng.standard_normal((times, agents, 1)))
+    length = np.exp(settings.radial * rng.standard_normal((*driver.shape, 1)))
     x = length * (x + settings.entry_noise * rng.standard_normal(x.shape))
-    shown = driver_columns(settings)
-    x[..., shown] = driver[..., None] + DRIVER_NOISE * rng.standard_normal((times, agents, len(shown)))
+    x[..., shown] = driver[..., None] + DRIVER_NOISE * rng.standard_normal((*driver.shape, len(shown)))
     return np.round(x, DECIMALS)
+
+
+def _normals(states: Array, rng: Generator) -> Array:
+    return rng.standard_normal(states.shape) / np.sqrt(states.shape[-1])
+
+
+def _deciding(directions: Array, vectors: Array) -> Array:
+    return np.einsum("tnc,cd->tnd", np.einsum("tnd,cd->tnc", vectors, directions), directions)
 
 
 def feature_mask(settings: WorldSettings, present: NDArray[np.bool_], rng: Generator) -> NDArray[np.bool_]:

@@ -11,13 +11,13 @@ from sphunc.worlds.settings import WorldSettings, is_count
 
 PRESETS: dict[str, WorldSettings] = {
     "snare": WorldSettings(agents=540, groups=1120, classes=3, features=24, times=5),
-    "pheme": WorldSettings(agents=4830, groups=8000, classes=4, features=300, times=10, communities=8, group_size=7),
-    "amigos": WorldSettings(agents=40, groups=120, classes=4, features=128, times=4, communities=4, group_size=4),
+    "pheme": WorldSettings(agents=4830, groups=8000, classes=4, features=300, times=10, communities=8, group_size=6.0),
+    "amigos": WorldSettings(agents=40, groups=120, classes=4, features=128, times=4, communities=4),
     "financial": WorldSettings(
-        agents=5000, groups=12500, classes=5, features=100, times=20, communities=10, group_size=8
+        agents=5000, groups=12500, classes=5, features=100, times=20, communities=10, group_size=6.0
     ),
     "collaboration": WorldSettings(
-        agents=10000, groups=30000, classes=10, features=50, times=15, communities=20, group_size=5, dim=12
+        agents=10000, groups=30000, classes=10, features=50, times=15, communities=20, dim=16
     ),
 }
 

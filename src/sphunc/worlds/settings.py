@@ -20,14 +20,15 @@ class WorldSettings:
         times: T, observed times.
         dim: D, dimension of the hidden state, a unit vector.
         communities: communities that are seen in training.
-        homophily: how far the persistent bias of an agent follows its community (0 not at all, 1 entirely); also the
-            chance that a place in a group is filled from the group's community.
+        homophily: how far the persistent bias of an agent follows its community (0 not at all, 1 entirely).
+        group_homophily: chance that a place in a group is filled from the group's own community.
         group_size: mean size of a group; sizes are 2 plus a Poisson number.
-        recurrence: share of the groups of a time that met the time before (each member replaced with chance 0.15).
+        recurrence: share of the groups of a time that met the time before (each member replaced with chance 0.1).
         inertia: a, weight of an agent's own last state.
         bias: b, weight of its persistent bias.
         parents: mean number of agents that influence an agent (Poisson, among those it met).
-        link_strength: s, mean absolute strength of a link; drawn evenly between 2/3 and 4/3 of it.
+        link_strength: s, median absolute strength of a link.
+        strength_spread: standard deviation of the log strength between links.
         negative: share of links that push away.
         group_pull: p, weight of the pull of the groups an agent met in.
         cohesion_power: q, the pull grows with the cohesion of the group (its resultant length) to this power.
@@ -36,6 +37,7 @@ class WorldSettings:
         modalities: blocks of features, each a separate noisy view of the state.
         view_noise: noise of a view, relative to the state, in the median.
         view_noise_spread: standard deviation of the log noise between agents and modalities.
+        outcome_blur: noise common to all modalities, only along the directions that decide the outcome.
         entry_noise: independent noise of every feature.
         nonlinearity: share of the feature map that saturates (0 linear, 1 all).
         radial: standard deviation of the log length of a feature vector, which carries no signal.
@@ -56,29 +58,32 @@ class WorldSettings:
     classes: int
     features: int
     times: int
-    dim: int = 8
+    dim: int = 10
     communities: int = 6
     homophily: float = 0.6
-    group_size: float = 5.0
-    recurrence: float = 0.6
-    inertia: float = 1.0
+    group_homophily: float = 0.5
+    group_size: float = 4.0
+    recurrence: float = 0.8
+    inertia: float = 0.5
     bias: float = 0.8
     parents: float = 2.0
-    link_strength: float = 0.8
-    negative: float = 0.15
-    group_pull: float = 1.0
+    link_strength: float = 1.5
+    strength_spread: float = 0.5
+    negative: float = 0.2
+    group_pull: float = 1.5
     cohesion_power: float = 2.0
-    concentration: float = 60.0
+    concentration: float = 80.0
     concentration_spread: float = 0.4
     modalities: int = 3
-    view_noise: float = 1.5
+    view_noise: float = 0.2
     view_noise_spread: float = 0.4
-    entry_noise: float = 0.3
+    outcome_blur: float = 1.0
+    entry_noise: float = 0.1
     nonlinearity: float = 0.3
-    radial: float = 0.3
+    radial: float = 0.2
     missing: float = 0.05
-    sharpness: float = 16.0
-    label_noise: float = 0.5
+    sharpness: float = 80.0
+    label_noise: float = 0.8
     driver_persistence: float = 0.95
     confounder: float = 0.0
     anisotropy: float = 0.0
@@ -113,12 +118,14 @@ _RANGES: dict[str, tuple[float, float]] = {
     "dim": (3, 1000),
     "communities": (1, 100_000),
     "homophily": (0, 1),
+    "group_homophily": (0, 1),
     "group_size": (2, 1000),
     "recurrence": (0, 1),
     "inertia": (0, 100),
     "bias": (0, 100),
     "parents": (0, 100),
     "link_strength": (0, 100),
+    "strength_spread": (0, 2),
     "negative": (0, 1),
     "group_pull": (0, 100),
     "cohesion_power": (0, 10),
@@ -127,6 +134,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "modalities": (1, 3),
     "view_noise": (0, 100),
     "view_noise_spread": (0, 2),
+    "outcome_blur": (0, 100),
     "entry_noise": (0, 100),
     "nonlinearity": (0, 1),
     "radial": (0, 2),
