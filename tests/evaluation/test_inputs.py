@@ -59,7 +59,7 @@ def test_leading_axes_are_rows_and_masked_rows_are_never_read():
         (lambda: counted(np.ones(2, dtype=bool), (3,)), r"mask: shape \(2,\) differs from \(3,\)"),
         (lambda: flat_numbers(a=[1.0], b=[1.0, 2.0]), r"b: shape \(2,\) differs from \(1,\) of a"),
         (lambda: flat_numbers(a=[1.0, np.inf]), "a: 1 of 2 rows are NaN or infinite, first at row 1"),
-        (lambda: flat_truth("scores", [1.0, 2.0], [0, 2]), "truth: expected only 0 and 1"),
+        (lambda: flat_truth(scores=[1.0, 2.0], truth=[0, 2]), "truth: expected only 0 and 1"),
         (lambda: unit_interval("p", np.array([0.5, 1.2])), r"p: range \[0.5, 1.2\], expected probabilities"),
         (lambda: at_least("k", 0, 1), "k: got 0, expected 1 or more"),
         (lambda: inside("level", 1.0), "level: got 1.0, expected a number strictly between"),

@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
+from sphunc import evaluation as ev
 from sphunc.errors import ArgumentError
 from sphunc.evaluation import bootstrap, ece, macro_auc, nll
 
@@ -67,6 +68,45 @@ def test_resamples_without_a_value_are_counted():
     expected = 200 * ((3 / 4) ** 4 + (1 / 4) ** 4)
     assert abs(found.undefined - expected) < 4 * np.sqrt(200 * 0.25)
     assert found.samples + found.undefined == 200
+
+
+RNG = np.random.default_rng(7)
+P = RNG.dirichlet(np.ones(3), 80)
+Y = (P.cumsum(1) < RNG.random((80, 1))).sum(1)
+U, FLAG, X = RNG.random(80), RNG.random(80) < 0.3, RNG.normal(size=(80, 6))
+CLASS_METRICS = (
+    ev.accuracy,
+    ev.macro_f1,
+    ev.nll,
+    ev.brier,
+    ev.ece,
+    ev.adaptive_ece,
+    ev.classwise_ece,
+    ev.debiased_ece,
+    ev.smooth_ece,
+)
+METRICS = [
+    *((metric, (P, Y)) for metric in CLASS_METRICS),
+    (lambda p, y: ev.macro_auc(p, y).value, (P, Y)),
+    (lambda p, y: ev.brier_parts(p, y).resolution, (P, Y)),
+    *((metric, (U, FLAG)) for metric in (ev.aurc, ev.excess_aurc, ev.misclassification_auroc)),
+    *((metric, (U, FLAG)) for metric in (ev.precision_at_k, ev.r_precision, ev.auprc, ev.link_ece)),
+    (lambda u, new: ev.out_of_distribution_auroc(u[~new], u[new]), (U, FLAG)),
+    (lambda u, new: ev.fpr95(u[~new], u[new]), (U, FLAG)),
+    (lambda x, y: ev.crps_samples(x.T, y), (X, X[:, 0])),
+    (lambda m, y: ev.crps_gaussian(m, np.ones_like(m), y), (X[:, 1], X[:, 0])),
+    (lambda m, y: ev.interval_coverage(m - 1, m + 1, y), (X[:, 1], X[:, 0])),
+    (ev.total_variation, (P, P[::-1])),
+    (lambda h, q: ev.entropy_error(h, q).bias, (U, P)),
+]
+
+
+@pytest.mark.parametrize(("metric", "arrays"), METRICS)
+def test_every_metric_has_an_interval(metric, arrays):
+    found = bootstrap(metric, *arrays, clusters=np.repeat(np.arange(40), 2), samples=30)
+    assert found.estimate == metric(*arrays)
+    assert found.low < found.high
+    assert found.undefined == 0
 
 
 @pytest.mark.slow

@@ -68,6 +68,15 @@ def test_calibration_of_probabilities_equals_netcal():
     assert not check_link_calibration(np.sqrt(p), truth).is_calibrated
 
 
+def test_masked_candidates_are_never_read():
+    scores, truth = np.append(SCORES, np.nan), np.append(TRUTH.astype(float), np.nan)
+    mask, targets = np.arange(6) < 5, np.array([0, 0, 1, 1, 1, 7])
+    assert precision_at_k(scores, truth, 2, mask=mask) == precision_at_k(SCORES, TRUTH, 2)
+    assert base_rate(truth, mask=mask) == base_rate(TRUTH)
+    masked = precision_at_k_per_target(scores, truth, targets, 2, mask=mask)
+    assert masked == precision_at_k_per_target(SCORES, TRUTH, targets[:5], 2)
+
+
 def test_calibration_by_hand():
     assert link_ece([0.1, 0.1, 0.95, 0.95], [0, 1, 1, 1]) == pytest.approx((0.4 + 0.05) / 2)
 

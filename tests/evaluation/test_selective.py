@@ -96,6 +96,8 @@ def test_faults_are_named():
         misclassification_auroc(U, np.ones(4))
     with pytest.raises(ArgumentError, match="correct: all 4 rows are errors"):
         misclassification_auroc(U, np.zeros(4))
+    with pytest.raises(ArgumentError, match="correct: expected only 0 and 1"):
+        misclassification_auroc(U, U)
     with pytest.raises(ArgumentError, match="keep: got 95"):
         fpr95(U, U, keep=95.0)
     with pytest.raises(ArgumentError, match="novel: 1 of 1 rows are NaN"):

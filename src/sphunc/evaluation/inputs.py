@@ -86,13 +86,13 @@ def class_forecast(
 
 
 def flat_truth(
-    name: str, scores: Numbers, truth: Numbers, mask: Numbers | None = None
+    mask: Numbers | None = None, **arrays: Numbers
 ) -> tuple[Float[np.ndarray, " row"], Bool[np.ndarray, " row"]]:
-    """Finite scores with a yes or no each, as rows that count; ``name`` is what the caller calls the scores."""
-    is_true = to_array("truth", truth)
-    if not np.isin(is_true, (0, 1)).all():
-        raise ArgumentError("truth: expected only 0 and 1 (or booleans). Say for each row whether it is true.")
-    values, flags = flat_numbers(mask, **{name: scores, "truth": is_true})
+    """Finite scores and a yes or no for each, as rows that count; named as the caller calls them, in this order."""
+    values, flags = flat_numbers(mask, **arrays)
+    if not np.isin(flags, (0.0, 1.0)).all():
+        name = list(arrays)[1]
+        raise ArgumentError(f"{name}: expected only 0 and 1 (or booleans). Say yes or no for each row.")
     return values, flags.astype(bool)
 
 

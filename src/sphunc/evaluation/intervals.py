@@ -48,8 +48,10 @@ def bootstrap(
 
     Args:
         metric: takes the arrays, gives a number. Wrap results that are values: ``lambda p, y: macro_auc(p, y).value``.
-            A difference of two systems on the same rows is a metric of three arrays.
-        arrays: equally long on the first axis; pass a mask by selecting rows beforehand.
+            A difference of two systems on the same rows is a metric of three arrays. Two groups of rows are one array
+            and a flag: ``lambda u, new: out_of_distribution_auroc(u[~new], u[new])``.
+        arrays: rows on the first axis, equally many. Flatten times and agents into rows and select what counts
+            beforehand; draws go last: ``lambda x, y: crps_samples(x.T, y)``.
         clusters: a label per row; whole clusters are resampled. Give the agent when an agent has several rows, since
             its rows go right and wrong together and an interval by row is too narrow.
         pivot: reflect the interval at the estimate (basic bootstrap). For metrics that noise inflates, such as a

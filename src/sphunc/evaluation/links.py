@@ -14,18 +14,18 @@ from sphunc._typing import Bool, Float
 from sphunc.errors import ArgumentError
 from sphunc.evaluation.calibration import BINS, binned_error, equal_width
 from sphunc.evaluation.floor import CalibrationCheck, check_against, null_errors
-from sphunc.evaluation.inputs import Numbers, at_least, flat_truth, to_array, unit_interval
+from sphunc.evaluation.inputs import Numbers, at_least, flat_numbers, flat_truth, unit_interval
 from sphunc.evaluation.selective import expected_order
 
 
 def base_rate(truth: Numbers, *, mask: Numbers | None = None) -> float:
     """Share of candidates that are true links: what random scores reach in P@k and AUPRC."""
-    return float(flat_truth("scores", truth, truth, mask)[1].mean())
+    return float(flat_truth(mask, scores=truth, truth=truth)[1].mean())
 
 
 def precision_at_k(scores: Numbers, truth: Numbers, k: int = 10, *, mask: Numbers | None = None) -> float:
     """Expected share of true links among the k highest scores, ties in random order."""
-    s, is_link = flat_truth("scores", scores, truth, mask)
+    s, is_link = flat_truth(mask, scores=scores, truth=truth)
     if at_least("k", k, 1) > len(s):
         raise ArgumentError(f"k: got {k}, more than the {len(s)} candidates. Give at most as many as there are.")
     return _top_precision(s, is_link, k)
@@ -39,32 +39,33 @@ def precision_at_k_per_target(
     Agents without a true link are left out: no ranking could be right for them. An agent with fewer than k
     candidates is judged on all of them.
     """
-    s, is_link = flat_truth("scores", scores, truth, mask)
-    target, _ = flat_truth("targets", to_array("targets", targets), truth, mask)
-    influenced = np.unique(target[is_link])
+    s, is_link = flat_truth(mask, scores=scores, truth=truth)
+    target, _ = flat_numbers(mask, targets=targets, truth=truth)
     _check_any_link(is_link)
     at_least("k", k, 1)
-    mine = [target == agent for agent in influenced]
-    return float(np.mean([_top_precision(s[rows], is_link[rows], min(k, int(rows.sum()))) for rows in mine]))
+    order = np.argsort(target, kind="stable")
+    rows_of = np.split(order, np.flatnonzero(np.diff(target[order])) + 1)
+    influenced = [rows for rows in rows_of if is_link[rows].any()]
+    return float(np.mean([_top_precision(s[rows], is_link[rows], min(k, len(rows))) for rows in influenced]))
 
 
 def r_precision(scores: Numbers, truth: Numbers, *, mask: Numbers | None = None) -> float:
     """Expected precision among the R highest scores, R the number of true links; it is also the recall there."""
-    s, is_link = flat_truth("scores", scores, truth, mask)
+    s, is_link = flat_truth(mask, scores=scores, truth=truth)
     _check_any_link(is_link)
     return _top_precision(s, is_link, int(is_link.sum()))
 
 
 def auprc(scores: Numbers, truth: Numbers, *, mask: Numbers | None = None) -> float:
     """Area under the precision-recall curve as average precision (no interpolation); ties enter together."""
-    s, is_link = flat_truth("scores", scores, truth, mask)
+    s, is_link = flat_truth(mask, scores=scores, truth=truth)
     _check_any_link(is_link)
     return float(average_precision_score(is_link, s))
 
 
 def link_ece(probabilities: Numbers, truth: Numbers, *, bins: int = BINS, mask: Numbers | None = None) -> float:
     """Expected calibration error of link probabilities over equal-width bins of the probability itself."""
-    p, is_link = flat_truth("probabilities", probabilities, truth, mask)
+    p, is_link = flat_truth(mask, probabilities=probabilities, truth=truth)
     p = unit_interval("probabilities", p)
     return binned_error(p, is_link, equal_width(p, bins))
 
@@ -80,7 +81,7 @@ def check_link_calibration(
     mask: Numbers | None = None,
 ) -> CalibrationCheck:
     """:func:`link_ece` with its floor and band under perfect calibration, links taken as independent."""
-    p, is_link = flat_truth("probabilities", probabilities, truth, mask)
+    p, is_link = flat_truth(mask, probabilities=probabilities, truth=truth)
     p = unit_interval("probabilities", p)
     errors = null_errors(p, bins=bins, samples=samples, seed=seed)
     return check_against(binned_error(p, is_link, equal_width(p, bins)), errors, len(p), bins, level)

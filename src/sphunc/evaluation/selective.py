@@ -53,7 +53,7 @@ def risk_at_coverage(uncertainty: Numbers, loss: Numbers, coverage: float, *, ma
 
 def misclassification_auroc(uncertainty: Numbers, correct: Numbers, *, mask: Numbers | None = None) -> float:
     """Probability that an error is less sure than a hit; 0.5 is chance, ties count half."""
-    u, is_correct = flat_truth("uncertainty", uncertainty, correct, mask)
+    u, is_correct = flat_truth(mask, uncertainty=uncertainty, correct=correct)
     if is_correct.all() or not is_correct.any():
         raise ArgumentError(
             f"correct: all {len(u)} rows are {'hits' if is_correct.all() else 'errors'}, so that there is nothing "
