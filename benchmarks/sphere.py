@@ -4,6 +4,7 @@ Run: ``make bench-sphere`` or ``python benchmarks/sphere.py``. One thread; CPU t
 ratio in turn, so that other work on the machine disturbs both alike. The machine's load is printed beside the table.
 """
 
+# ruff: noqa: E402 (the threads are pinned before numpy loads)
 from __future__ import annotations
 
 import os
@@ -78,7 +79,8 @@ def cpu_seconds(job: Callable[[], object]) -> float:
 
 def ratio(slow: Callable[[], object], fast: Callable[[], object], repeats: int = REPEATS) -> float:
     """Best CPU time of ``slow`` over best CPU time of ``fast``, measured in turn after a warm-up of both."""
-    slow(), fast()
+    slow()
+    fast()
     pairs = [(cpu_seconds(slow), cpu_seconds(fast)) for _ in range(repeats)]
     return min(s for s, _ in pairs) / min(f for _, f in pairs)
 
@@ -106,7 +108,7 @@ def sampling_rows(dim: int, kappa: float) -> list[Row]:
     mu = torch.nn.functional.normalize(torch.arange(1.0, dim + 1, dtype=torch.float64), dim=0)
     wide, narrow = sphunc.VonMisesFisher(mu, kappa), sphunc.VonMisesFisher(mu.float(), kappa)
     generator, rng = torch.Generator().manual_seed(0), np.random.default_rng(0)
-    peer = vonmises_fisher(mu.numpy(), kappa)
+    peer = vonmises_fisher(mu.numpy(), kappa)  # pyright: ignore[reportArgumentType]
     against_scipy = ratio(
         lambda: peer.rvs(SAMPLES, random_state=rng), lambda: wide.sample((SAMPLES,), generator=generator)
     )

@@ -54,8 +54,8 @@ class _Concentration(torch.autograd.Function):
         return ctx.sign * grads[0] / radial(kappa, ctx.dim, "A1"), None, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], given: Tensor, dim: int, is_gap: bool) -> Any:
-        return _Concentration.apply(given, dim, is_gap), in_dims[0]
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        return _Concentration.apply(*args), in_dims[0]
 
 
 def concentration_from_resultant(resultant: Tensor, dim: int, *, validate: bool = True) -> Float[Tensor, "*batch"]:

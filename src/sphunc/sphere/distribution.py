@@ -48,8 +48,8 @@ class VonMisesFisher(Distribution):
     tensor(0.5353)
     """
 
-    arg_constraints = {"mu": unit_vector, "kappa": constraints.nonnegative}  # noqa: RUF012 (torch's own convention)
-    support = unit_vector  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    arg_constraints = {"mu": unit_vector, "kappa": constraints.nonnegative}  # noqa: RUF012  # pyright: ignore
+    support = unit_vector  # pyright: ignore
     has_rsample = True
 
     def __init__(self, mu: Tensor, kappa: Tensor | float, validate_args: bool | None = None):
@@ -92,10 +92,10 @@ class VonMisesFisher(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> VonMisesFisher:
         """The same law with a larger batch shape; shares memory."""
-        new = self._get_checked_instance(VonMisesFisher, _instance)
+        new: Any = self._get_checked_instance(VonMisesFisher, _instance)
         batch = torch.Size(batch_shape)
         new.mu, new.kappa = self.mu.expand(*batch, self.dim), self.kappa.expand(batch)
-        super(VonMisesFisher, new).__init__(batch, self.event_shape, validate_args=False)
+        Distribution.__init__(new, batch, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 

@@ -109,9 +109,10 @@ class _Radial(torch.autograd.Function):
         return grads[0] * slope, None, None, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], kappa: Tensor, dim: int, name: str, with_slope: bool) -> Any:
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        _, _, name, with_slope = args
         carried = in_dims[0] if with_slope and QUANTITIES[name].slope else None
-        return _Radial.apply(kappa, dim, name, with_slope), (in_dims[0], carried)
+        return _Radial.apply(*args), (in_dims[0], carried)
 
 
 def radial(kappa: Tensor, dim: int, name: str) -> Tensor:

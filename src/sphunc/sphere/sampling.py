@@ -208,7 +208,9 @@ class _Reparameterised(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, *grads: Tensor
+    ) -> tuple[Tensor | None, Tensor | None, None, None]:
         mu, kappa, x, z = ctx.saved_tensors
         law = envelope(kappa, mu.shape[-1])
         t = (z + law.t0) / law.spread(z)

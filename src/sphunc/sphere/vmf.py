@@ -37,8 +37,8 @@ def vmf_entropy(kappa: Tensor | float, dim: int, *, validate: bool = True) -> Fl
 
     Falls strictly from :math:`\log |S^{D-1}|` at 0 to minus infinity; near 0 as :math:`-\kappa^2 / 2D`, for
     :math:`\kappa \gg D` as :math:`\frac{D-1}{2} \log(2\pi e/\kappa)`. It may be negative, and may not be compared
-    between spheres of different ``dim``. It is *not* convex: concave up to an inflection (0.634 D for large D), convex from
-    there. At kappa = 200, D = 128 the limit for large kappa is still 19.6 nats off (docs/sphere.md).
+    between spheres of different ``dim``. It is *not* convex: concave up to an inflection (0.634 D for large D), then
+    convex. At kappa = 200, D = 128 the limit for large kappa is still 19.6 nats off (docs/sphere.md).
     Error below 1e-13 max(1, |H|) for dim <= 100_000, kappa <= 1e9; the slope relative to itself.
 
     >>> vmf_entropy(50.0, 128)
