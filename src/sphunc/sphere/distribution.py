@@ -8,7 +8,14 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, constraints, register_kl
 
-from sphunc.sphere.checks import as_kappa, check_broadcast, check_directions, check_same_kind, unit_tolerance
+from sphunc.sphere.checks import (
+    as_kappa,
+    check_broadcast,
+    check_directions,
+    check_same_dim,
+    check_same_kind,
+    unit_tolerance,
+)
 from sphunc.sphere.concentration import concentration_from_gap
 from sphunc.sphere.geometry import weighted_mean_direction
 from sphunc.sphere.radial import radial
@@ -114,7 +121,8 @@ class VonMisesFisher(Distribution):
         """Log-density at unit vectors ``value``, with respect to the area of the sphere."""
         if self._validate_args:
             check_directions(value, "value")
-            check_same_kind(mu=self.mu, value=value)
+        check_same_dim(mu=self.mu, value=value)
+        check_same_kind(mu=self.mu, value=value)
         return log_density(value, self.mu, self.kappa, validate=False)
 
     def entropy(self) -> Tensor:
