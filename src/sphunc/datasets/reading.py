@@ -50,10 +50,10 @@ def choose(name: str, got: object, allowed: Sequence[object]) -> None:
         raise ArgumentError(f"{name}={got!r} is not known; choose one of {', '.join(map(repr, allowed))}")
 
 
-def at_least(name: str, got: float, least: float) -> None:
-    """Refuse a number below what option ``name`` allows."""
-    if isinstance(got, bool) or not isinstance(got, int | float) or got < least:
-        raise ArgumentError(f"{name}={got!r} is too small or no number; give a number of at least {least}")
+def at_least(name: str, got: object, least: int) -> None:
+    """Refuse what is no whole number, or below what option ``name`` allows."""
+    if isinstance(got, bool) or not isinstance(got, int) or got < least:
+        raise ArgumentError(f"{name}={got!r} is too small or no whole number; give a whole number of at least {least}")
 
 
 def dominant(frame: pl.DataFrame, value: str, latest: str) -> pl.DataFrame:

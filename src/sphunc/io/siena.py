@@ -54,7 +54,9 @@ class SienaStudy:
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def decode(codes: np.ndarray, *, missing: Collection[float] = (9,), ties: Collection[float] = (1,)) -> SienaNetwork:
+def decode(
+    codes: np.ndarray, *, missing: Collection[int | float] = (9,), ties: Collection[int | float] = (1,)
+) -> SienaNetwork:
     """Turn codes ``[W, n, n]`` into ties, missing cells and structural cells; the diagonal becomes 0."""
     codes = np.array(codes, dtype=float)
     diagonal = np.arange(codes.shape[-1])
@@ -278,12 +280,12 @@ def _waves_wide(name: str, table: np.ndarray, waves: int, where: str) -> np.ndar
     raise DataError(f"{where}: {name!r} has {table.shape[1]} columns, but there are {waves} waves")
 
 
-def _codes(text: str, default: tuple[float, ...]) -> tuple[float, ...]:
+def _codes(text: str, default: tuple[int | float, ...]) -> tuple[int | float, ...]:
     found = tuple(float(word) for word in text.replace(",", " ").split() if word.lower() not in _MISSING_WORDS)
     return found or default
 
 
-def _without(table: np.ndarray, missing: Collection[float]) -> np.ndarray:
+def _without(table: np.ndarray, missing: Collection[int | float]) -> np.ndarray:
     return np.where(np.isin(table, list(missing)), np.nan, table)
 
 
