@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sphunc.datasets import load_dataset
     from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
     from sphunc.hypergraph import TemporalHypergraph
-    from sphunc.io import from_frames, read_tables, write_tables
+    from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
     from sphunc.nn.conv import AngularHypergraphConv
     from sphunc.sphere import VonMisesFisher, vmf_entropy
     from sphunc.worlds import World, simulate
@@ -34,9 +34,11 @@ _HOME = {
     "discover": "sphunc.causal",
     "from_frames": "sphunc.io",
     "load_dataset": "sphunc.datasets",
+    "read_hif": "sphunc.io",
     "read_tables": "sphunc.io",
     "simulate": "sphunc.worlds",
     "vmf_entropy": "sphunc.sphere",
+    "write_hif": "sphunc.io",
     "write_tables": "sphunc.io",
 }
 
@@ -55,9 +57,11 @@ __all__ = [
     "discover",
     "from_frames",
     "load_dataset",
+    "read_hif",
     "read_tables",
     "simulate",
     "vmf_entropy",
+    "write_hif",
     "write_tables",
 ]
 

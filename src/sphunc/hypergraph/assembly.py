@@ -127,7 +127,7 @@ def _cells(name: str, columns: Columns, T: int, N: int) -> np.ndarray:
     time, agent = _index(f"{name} time", columns[0], T), _index(f"{name} agent", columns[1], N)
     if len(time) != len(agent):
         raise ArgumentError(f"{name} has {len(time)} times, but {len(agent)} agents; give columns of equal length")
-    cells = time * N + agent
+    cells = time.astype(np.int64) * N + agent
     taken = np.zeros(T * N, dtype=bool)
     taken[cells] = True
     if np.count_nonzero(taken) != len(cells):
@@ -140,26 +140,29 @@ def _incidence(memberships: Columns | None, order: np.ndarray, N: int) -> tuple[
         return torch.zeros(2, 0, dtype=torch.int64), None
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    group = rank[_index("memberships group", memberships[0], len(order))]
+    key = rank[_index("memberships group", memberships[0], len(order))]
     agent = _index("memberships agent", memberships[1], N)
-    if len(group) != len(agent):
-        raise ArgumentError(f"memberships has {len(group)} groups, but {len(agent)} agents; give equal lengths")
-    rows = np.argsort(group * N + agent, kind="stable")
-    index = np.empty((2, len(rows)), dtype=np.int64)
-    np.take(agent, rows, out=index[0])
-    np.take(group, rows, out=index[1])
-    if len(memberships) < 3:
-        return _tensor(index), None
-    return _tensor(index), _tensor(np.asarray(memberships[2], dtype=np.float32)[rows])
+    if len(key) != len(agent):
+        raise ArgumentError(f"memberships has {len(key)} groups, but {len(agent)} agents; give equal lengths")
+    key *= N
+    key += agent
+    weight = None
+    if len(memberships) > 2:
+        rows = np.argsort(key, kind="stable")
+        weight = _tensor(np.asarray(memberships[2], dtype=np.float32)[rows])
+    key.sort()
+    index = np.empty((2, len(key)), dtype=np.int64)
+    np.divmod(key, max(N, 1), out=(index[1], index[0]))
+    return _tensor(index), weight
 
 
 def _index(name: str, column: Column, size: int) -> np.ndarray:
     index = np.asarray(column)
     if index.size and index.dtype.kind not in "iu":
         raise ArgumentError(f"{name} has dtype {index.dtype}; give integer indices")
-    index = index.astype(np.int64, copy=False).reshape(-1)
-    bad = np.flatnonzero((index < 0) | (index >= size))
-    if len(bad):
+    index = (index if index.size else index.astype(np.int64)).reshape(-1)
+    if len(index) and not 0 <= index.min() <= index.max() < size:
+        bad = np.flatnonzero((index < 0) | (index >= size))
         raise ArgumentError(f"{name}[{bad[0]}] is {index[bad[0]]}, but there are {size} (0 ... {size - 1})")
     return index
 
@@ -169,7 +172,7 @@ def _tensor(array: np.ndarray) -> Tensor:
 
 
 def _check_memory(T: int, N: int, F: int) -> None:
-    needed = T * N * F * BYTES_PER_CELL
+    needed = T * N * (F * BYTES_PER_CELL + 1)
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**40
     if needed > available:
         raise ArgumentError(

@@ -81,7 +81,9 @@ def _check_names(data: Any) -> None:
             raise ArgumentError(f"{name} has {len(getattr(data, name))} entries, but there are {count}")
     for name in ("node_ids", "feature_names", "class_names"):
         _check_unique(name, getattr(data, name))
-    _check_unique("(hyperedge_time, hyperedge_ids)", zip(data.hyperedge_time.tolist(), data.hyperedge_ids, strict=True))
+    if len(set(data.hyperedge_ids)) < data.num_hyperedges:  # a name may return at another time, not at the same
+        meetings = zip(data.hyperedge_time.tolist(), data.hyperedge_ids, strict=True)
+        _check_unique("(hyperedge_time, hyperedge_ids)", meetings)
     if data.influence is None and data.influence_kind:
         raise ArgumentError(f"influence_kind is {data.influence_kind!r}, but influence is None; give links or no kind")
 
@@ -116,8 +118,8 @@ def _check_indices(data: Any) -> None:
     if data.influence is not None:
         _check_range("influence[0]", data.influence[0], data.num_nodes, "agents")
         _check_range("influence[1]", data.influence[1], data.num_nodes, "agents")
-    order = edges * max(data.num_nodes, 1) + nodes
-    if order.numel() > 1 and not bool((order[1:] > order[:-1]).all()):
+    later = (edges[1:] > edges[:-1]) | ((edges[1:] == edges[:-1]) & (nodes[1:] > nodes[:-1]))
+    if not bool(later.all()):
         raise ArgumentError(
             "hyperedge_index must be sorted by group, then agent, without an agent twice in a group; "
             "sort it, or build the object with sphunc.from_frames"

@@ -66,8 +66,10 @@ def parse_times(column: pl.Series) -> TimeColumn | None:
 
 
 def _coded(column: pl.Series) -> TimeColumn:
-    codes = (column.rank("dense").cast(pl.Int32) - 1).fill_null(-1).to_numpy()
-    return TimeColumn(codes, tuple(column.drop_nulls().unique().sort().to_list()))
+    distinct = column.drop_nulls().unique().sort()
+    codes = distinct.to_physical().search_sorted(column.to_physical()).cast(pl.Int32)
+    codes = codes.set(column.is_null(), -1) if column.null_count() else codes
+    return TimeColumn(codes.to_numpy(), tuple(distinct.to_list()))
 
 
 def factorize(column: pl.Series) -> tuple[np.ndarray, list[str]]:
@@ -75,6 +77,13 @@ def factorize(column: pl.Series) -> tuple[np.ndarray, list[str]]:
     texts = column.drop_nulls().unique(maintain_order=True)
     codes = column.cast(pl.Enum(texts)).to_physical().cast(pl.Int32)
     return codes.fill_null(-1).to_numpy(), texts.to_list()
+
+
+def parse_time(time: Any) -> Any:
+    """Understand one time: an integer stays, text is read as an integer, a date or an ISO datetime; None if neither."""
+    if isinstance(time, int) and not isinstance(time, bool):
+        return time
+    return _parse(time) if isinstance(time, str) else None
 
 
 def _parse(text: str) -> Any:

@@ -32,7 +32,9 @@ def read_groups(table: Table, scope: Scope) -> dict[str, Any]:
     weight = _weights(table, scope)
     members = note_duplicates(table, [time, group_code, agent], "agent", "this agent in this group at this time", log)
     meeting, place = _meetings(time, group_code, members | (empty & allowed))
-    columns = (place[members], agent[members]) if weight is None else (place[members], agent[members], weight[members])
+    columns = tuple(column for column in (place, agent, weight) if column is not None)
+    if not members.all():
+        columns = tuple(column[members] for column in columns)
     ids = restore_ids(names, kind) if not log.total else names
     return {
         "hyperedge_ids": [ids[g] for g in meeting[1].tolist()],
@@ -49,10 +51,12 @@ def _meetings(time: np.ndarray, group: np.ndarray, rows: np.ndarray) -> tuple[np
     keep = sorted_keys >= 0
     sorted_keys, first = sorted_keys[keep], first[keep]
     order = np.lexsort((first, sorted_keys // width))
-    rank = np.empty(len(order), dtype=np.int64)
+    rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order))
     meetings = sorted_keys[order]
-    place = rank[np.searchsorted(sorted_keys, key).clip(max=len(rank) - 1)] if len(rank) else np.zeros(len(key), int)
+    place = (
+        rank[np.searchsorted(sorted_keys, key).clip(max=len(rank) - 1)] if len(rank) else np.zeros(len(key), np.int32)
+    )
     return np.stack([meetings // width, meetings % width]), place
 
 

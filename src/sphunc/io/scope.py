@@ -115,18 +115,24 @@ def checked_times(table: Table, log: FaultLog, kind: str | None, features_file: 
 def note_duplicates(table: Table, keys: list[np.ndarray], role: str, what: str, log: FaultLog) -> np.ndarray:
     """Note rows whose keys stood before; return the rows that are whole and first of their kind."""
     whole = np.logical_and.reduce([key >= 0 for key in keys])
-    code = np.zeros(len(whole), dtype=np.int64)
-    for key in keys:
-        code *= int(key.max(initial=0)) + 1
-        code += key
-    ordered = np.sort(code[whole])
+    code = _joined(keys)
+    code = code if whole.all() else code[whole]
+    ordered = np.sort(code)
     if not (ordered[1:] == ordered[:-1]).any():
         return whole
     first = np.ones(len(whole), dtype=bool)
-    first[whole] = pl.Series(code[whole]).is_first_distinct().to_numpy()
+    first[whole] = pl.Series(code).is_first_distinct().to_numpy()
     problem = f"there is already {what}"
     table.note(log, ~first, table.roles[role], lambda value: f"{problem} ({value!r})", "Keep one of the rows")
     return whole & first
+
+
+def _joined(keys: list[np.ndarray]) -> np.ndarray:
+    code = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        code *= int(key.max(initial=0)) + 1
+        code += key
+    return code
 
 
 def _code(texts: pl.Series, known: Sequence[str]) -> np.ndarray:
