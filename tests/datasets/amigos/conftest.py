@@ -1,0 +1,116 @@
+"""Format-true miniature AMIGOS: invented signals in the layout of Data_Preprocessed, and an .xlsx made by hand."""
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+SHORT = ["10", "13", "138", "18", "19", "20", "23", "30", "31", "34", "36", "4", "5", "58", "80", "9"]
+LONG = ["U1", "N1", "B1", "P1"]  # on purpose not in their usual order: the name counts
+RATE = 128
+
+
+def cell(values: list) -> np.ndarray:
+    array = np.empty((1, len(values)), dtype=object)
+    for i, value in enumerate(values):
+        array[0, i] = value
+    return array
+
+
+def samples(rng: np.random.Generator, seconds: int) -> np.ndarray:
+    t = np.arange(RATE * (5 + seconds)) / RATE
+    x = rng.normal(size=(len(t), 17))
+    x[:, 14] = 0.05 * rng.normal(size=len(t)) + 5 * np.exp(-(((t % 0.8) - 0.4) ** 2) / (2 * 0.015**2))
+    x[:, 16] = 2 + 0.01 * t
+    return x
+
+
+def write_person(folder: Path, person: int, seconds: int = 40) -> Path:
+    rng = np.random.default_rng(person)
+    joined, own, outside = [], [], []
+    for video in SHORT + LONG:
+        long = video in LONG
+        if long and person in {8, 24, 28}:
+            joined.append(np.zeros((0, 0)))
+            own.append(np.zeros((1, 0)))
+            outside.append(np.zeros((0, 0)))
+            continue
+        x = samples(rng, seconds if long else 1)
+        if person == 9 and video == "B1":
+            x[:, 16] = np.nan
+            x[:, 0] = np.nan
+        joined.append(x)
+        high = video in {"P1", "B1"}
+        rating = np.concatenate([[8.0 if video in {"B1", "N1"} else 5.0, 7.0 if high else 3.0], np.ones(10)])[None]
+        own.append(np.zeros((1, 0)) if long and person == 32 else rating)
+        pieces = max(1, seconds // 20) if long else 1
+        outside.append(np.column_stack([np.arange(1, pieces + 1), np.full(pieces, 0.5), np.full(pieces, -0.5)]))
+    path = folder / f"Data_Preprocessed_P{person:02d}" / f"Data_Preprocessed_P{person:02d}.mat"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"joined_data": joined, "labels_selfassessment": own, "labels_ext_annotation": outside}
+    cells = {name: cell(values) for name, values in content.items()}
+    savemat(path, {**cells, "VideoIDs": cell(SHORT + LONG)}, do_compression=True)
+    return path
+
+
+def write_xlsx(path: Path, sheets: dict[str, list[list[str]]], inline: bool = False) -> None:
+    """Write text cells, shared or inline; an empty text is left out, as spreadsheet programs do."""
+    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    rel = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    shared: list[str] = []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as book:
+        names = [f'<sheet name="{name}" sheetId="{i}" r:id="rId{i}"/>' for i, name in enumerate(sheets, start=1)]
+        book.writestr(
+            "xl/workbook.xml", f'<workbook {main} xmlns:r="{rel}"><sheets>{"".join(names)}</sheets></workbook>'
+        )
+        links = [f'<Relationship Id="rId{i}" Target="worksheets/sheet{i}.xml"/>' for i in range(1, len(sheets) + 1)]
+        book.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{''.join(links)}</Relationships>")
+        for i, rows in enumerate(sheets.values(), start=1):
+            lines = []
+            for r, row in enumerate(rows, start=1):
+                cells = []
+                for c, text in enumerate(row):
+                    place = f"{chr(65 + c)}{r}"
+                    if not text:
+                        continue
+                    if text.replace(".", "").isdigit():
+                        cells.append(f'<c r="{place}"><v>{text}</v></c>')
+                    elif inline:
+                        cells.append(f'<c r="{place}" t="inlineStr"><is><t>{escape(text)}</t></is></c>')
+                    else:
+                        shared.append(text)
+                        cells.append(f'<c r="{place}" t="s"><v>{len(shared) - 1}</v></c>')
+                lines.append(f'<row r="{r}">{"".join(cells)}</row>')
+            book.writestr(
+                f"xl/worksheets/sheet{i}.xml", f"<worksheet {main}><sheetData>{''.join(lines)}</sheetData></worksheet>"
+            )
+        if shared:
+            items = "".join(f"<si><t>{escape(text)}</t></si>" for text in shared)
+            book.writestr("xl/sharedStrings.xml", f"<sst {main}>{items}</sst>")
+
+
+ORDER = [["Session", "UserID(s)", "Video_Number"], ["1", "7,1, 9", "17"], ["2", "32.0", "18"], ["3", "", "19"]]
+
+
+@pytest.fixture
+def person_writer() -> Callable[..., Path]:
+    return write_person
+
+
+@pytest.fixture
+def xlsx_writer() -> Callable[..., None]:
+    return write_xlsx
+
+
+@pytest.fixture(scope="session")
+def amigos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("amigos")
+    for person in (1, 7, 8, 9, 32):
+        write_person(root / "Data_Preprocessed", person)
+    write_xlsx(root / "Metadata_xlsx/Experiment_Data.xlsx", {"Short_Videos_Order": [["a"]], "Long_Videos_Order": ORDER})
+    return root
