@@ -51,6 +51,16 @@ def test_float32_error_is_below_5e_7(name, points, arb_truth):
         assert arb_truth.error(value.item(), exact, floor(name, dim)) < 5e-7, (dim, kappa)
 
 
+@pytest.mark.parametrize(
+    "dim, zero", [(128, 239.41991990083486), (2048, 7294.454464746526), (100_000, 573231.86849606)]
+)
+def test_log_normalizer_at_its_zero_is_as_good_as_its_terms(dim, zero, arb_truth):
+    for kappa in (zero, zero * 1.000001, zero * 0.9999):
+        exact = arb_truth.at(dim, kappa)["log_normalizer"]
+        missed = arb_truth.error(sphere.log_normalizer(kappa, dim).item(), exact, floor=1.0)
+        assert missed < 1e-15 * abs(sphere.log_surface_area(dim))
+
+
 @pytest.mark.parametrize("dim", [2, 128, 4096])
 def test_larger_concentrations_are_computed_too(dim, arb_truth):
     for kappa in (1e12, 1e15):

@@ -59,7 +59,7 @@ def log_normalizer(kappa: Tensor | float, dim: int, *, validate: bool = True) ->
               = \nu\log\kappa - \tfrac D2 \log 2\pi - \log I_\nu(\kappa), \qquad \nu = D/2 - 1
 
     Its derivative is :math:`-A_D(\kappa)`. Error below 1e-13 max(1, |log C|), except where two large terms cancel near
-    its zero for dim above 1000: there the error is below 1e-15 of :math:`|\log|S^{D-1}||`, as for any float64 formula.
+    its zero for dim above 400: there the error is below 1e-15 of :math:`|\log|S^{D-1}||`, as for any float64 formula.
     """
     return _at(kappa, dim, "log_normalizer", validate)
 
