@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -33,6 +35,49 @@ def demo_command() -> None:
     from sphunc.cli.demo import run
 
     run()
+
+
+@app.command("simulate")
+def simulate_command(
+    preset: Annotated[str, typer.Argument(help="snare, pheme, amigos, financial or collaboration.")],
+    folder: Annotated[Path, typer.Argument(help="Where the tables go; made if it does not exist.")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same world.")] = 0,
+    agents: Annotated[int | None, typer.Option(help="Number of agents; the preset's unless given.")] = None,
+    times: Annotated[int | None, typer.Option(help="Number of times.")] = None,
+    groups: Annotated[int | None, typer.Option(help="Groups over all times; follow agents and times.")] = None,
+    classes: Annotated[int | None, typer.Option(help="Number of outcome classes.")] = None,
+    features: Annotated[int | None, typer.Option(help="Number of features per agent.")] = None,
+    knobs: Annotated[list[str] | None, typer.Option("--set", metavar="KNOB=NUMBER", help="Any other knob.")] = None,
+    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+) -> None:
+    """Make a world whose truth is known, and write its tables."""
+    from sphunc.cli.simulate import run
+
+    sizes = {"agents": agents, "times": times, "groups": groups, "classes": classes, "features": features}
+    run(preset, folder, seed=seed, sizes=sizes, knobs=knobs or [], format=format)
+
+
+@app.command("check")
+def check_command(
+    path: Path = typer.Argument(help="A folder with features, groups, outcomes, influence; or a HIF file."),
+    as_json: bool = typer.Option(False, "--json", help="Print for a program instead of a person."),
+    drop_unknown: bool = typer.Option(False, "--drop-unknown", help="Leave out rows with unknown agents or times."),
+    allow_rare: bool = typer.Option(False, "--allow-rare", help="Accept classes that are seen only once."),
+    allow_empty: bool = typer.Option(False, "--allow-empty", help="Accept groups without members."),
+    nan_is_missing: bool = typer.Option(False, "--nan-is-missing", help="Take NaN as not observed."),
+    delimiter: str | None = typer.Option(None, help="Delimiter of CSV files, if not a comma."),
+) -> None:
+    """Say what is in a folder of tables, or list everything that is wrong with it (exit code 2)."""
+    from sphunc.cli.check import run
+
+    options = {
+        "drop_unknown": drop_unknown,
+        "allow_rare_classes": allow_rare,
+        "allow_empty_groups": allow_empty,
+        "nan_is_missing": nan_is_missing,
+        "delimiter": delimiter,
+    }
+    run(path, as_json=as_json, options=options)
 
 
 def main() -> None:

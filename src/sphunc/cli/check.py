@@ -1,0 +1,33 @@
+"""``sphunc check``: what is in a folder of tables or a HIF file, or everything that is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sphunc.hypergraph import TemporalHypergraph, summarise
+from sphunc.io.faults import FaultyDataError
+from sphunc.io.hif import read_hif
+from sphunc.io.tables import read_tables
+
+
+def run(path: Path, *, as_json: bool, options: dict[str, Any]) -> None:
+    """Print the summary of ``path``, or all its faults with exit code 2."""
+    try:
+        data = _read(path, options)
+    except FaultyDataError as error:
+        if not as_json:
+            raise
+        faults = [asdict(fault) for fault in error.faults]
+        typer.echo(json.dumps({"ok": False, "total": error.total, "faults": faults}, default=str))
+        raise typer.Exit(2) from error
+    summary = summarise(data)
+    typer.echo(json.dumps({"ok": True, **summary.to_dict()}) if as_json else str(summary))
+
+
+def _read(path: Path, options: dict[str, Any]) -> TemporalHypergraph:
+    return read_hif(path) if path.is_file() else read_tables(path, **options)

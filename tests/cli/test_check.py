@@ -1,0 +1,76 @@
+"""``sphunc check`` tells what is there, or everything that is wrong, to people and to programs."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from sphunc.cli import app
+from sphunc.io import read_tables, write_hif
+
+GOOD = {
+    "features.csv": "time,agent,mood\n1,a,0.5\n1,b,\n2,a,1.5\n",
+    "groups.csv": "time,group,agent\n1,g,a\n1,g,b\n",
+    "outcomes.csv": "time,agent,outcome\n1,a,calm\n2,a,calm\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in GOOD.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_summary_for_people(folder):
+    result = CliRunner().invoke(app, ["check", str(folder)])
+    assert result.exit_code == 0
+    assert "agents       2" in result.output
+    assert "memberships  2" in result.output
+
+
+def test_summary_for_programs(folder):
+    result = CliRunner().invoke(app, ["check", str(folder), "--json"])
+    found = json.loads(result.output)
+    assert (found["ok"], found["agents"], found["classes"]) == (True, 2, ["calm"])
+
+
+def test_faults_for_programs(folder):
+    (folder / "groups.csv").write_text("time,group,agent\n1,g,a\n1,g,q\n9,g,b\n")
+    result = CliRunner().invoke(app, ["check", str(folder), "--json"])
+    found = json.loads(result.output)
+    assert result.exit_code == 2
+    assert (found["ok"], found["total"]) == (False, 2)
+    assert found["faults"][0] | {"problem": ""} == {
+        "file": "groups.csv",
+        "row": 3,
+        "column": "agent",
+        "value": "q",
+        "problem": "",
+        "remedy": "Add its features, or pass drop_unknown=True (--drop-unknown)",
+    }
+
+
+def test_options_reach_the_reader(folder):
+    (folder / "groups.csv").write_text("time;group;agent\n1;g;a\n1;g;q\n1;h;\n")
+    (folder / "features.csv").write_text("time;agent;mood\n1;a;NaN\n1;b;\n2;a;1.5\n")
+    (folder / "outcomes.csv").write_text("time;agent;outcome\n1;a;calm\n")
+    options = ["--delimiter", ";", "--drop-unknown", "--allow-rare", "--allow-empty", "--nan-is-missing"]
+    assert CliRunner().invoke(app, ["check", str(folder), *options]).exit_code == 0
+
+
+def test_hif_files_are_checked_too(folder, tmp_path):
+    write_hif(read_tables(folder), tmp_path / "world.json")
+    result = CliRunner().invoke(app, ["check", str(tmp_path / "world.json")])
+    assert "agents       2" in result.output
+
+
+def test_faults_for_people_end_with_exit_code_2(folder):
+    (folder / "groups.csv").write_text("time,group,agent\n1,g,a\n1,g,q\n")
+    command = [sys.executable, "-c", "from sphunc.cli import main; main()", "check", str(folder)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: groups.csv row 3, column agent: agent 'q' has no row in features.csv")
+    assert "Traceback" not in result.stderr
