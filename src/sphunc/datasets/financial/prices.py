@@ -47,7 +47,7 @@ def read_stocknet(root: Path) -> Prices:
         table = _read(path)
         price = _column(path, table, _PRICE_NAMES)
         day = _column(path, table, _DATE_NAMES)
-        frames.append(table.select(pl.lit(path.stem).alias("ticker"), _day(day), _price(path, table, price)))
+        frames.append(table.select(pl.lit(path.stem).alias("ticker"), _day(table, day), _price(path, table, price)))
     if not frames:
         raise DataError(f"{root / 'price' / 'raw'}: holds no <ticker>.csv")
     return _from_long(pl.concat(frames), _stock_table(root / "StockTable"), str(root))
@@ -109,7 +109,7 @@ def read_table_folder(root: Path) -> Prices:
         ticker, price = "ticker", "close"
     else:
         price = _column(path, table, _PRICE_NAMES)
-    long = table.select(pl.col(ticker).cast(pl.String).alias("ticker"), _day(day), _price(path, table, price))
+    long = table.select(pl.col(ticker).cast(pl.String).alias("ticker"), _day(table, day), _price(path, table, price))
     return _from_long(long, _sectors(root), str(path))
 
 
@@ -143,8 +143,12 @@ def _column(path: Path, table: pl.DataFrame, names: Iterable[str]) -> str:
     return found
 
 
-def _day(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.Date, strict=False).alias("day")
+def _day(table: pl.DataFrame, name: str) -> pl.Expr:
+    """Read dates, date-times, ISO text and numbers like 20200131; what is none of them becomes null."""
+    if table.schema[name].is_temporal():
+        return pl.col(name).cast(pl.Date).alias("day")
+    text, form = pl.col(name).cast(pl.String), "%Y%m%d" if table.schema[name].is_integer() else "%Y-%m-%d"
+    return text.str.slice(0, 10).str.to_date(form, strict=False).alias("day")
 
 
 def _price(path: Path, table: pl.DataFrame, name: str) -> pl.Expr:
