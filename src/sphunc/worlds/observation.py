@@ -11,7 +11,6 @@ from sphunc.worlds.settings import WorldSettings
 
 DRIVER_SHARE = 16  # one feature in so many shows the driver
 DRIVER_NOISE = 0.3
-DRIVER_SLOPE = 2.0
 SATURATION = 2.0
 DECIMALS = 5
 
@@ -21,14 +20,15 @@ Array = NDArray[np.float64]
 def outcome_law(settings: WorldSettings, directions: Array, states: Array, driver: Array) -> Array:
     r"""Class probabilities given the state and the driver, ``[..., C]``.
 
-    .. math:: p_c \propto \exp(\beta \, w_c^\top h), \qquad \beta = \frac{\beta_0}{1 + \lambda e^{2 v}}
+    .. math:: p_c = (1 - \epsilon) \frac{e^{\beta w_c^\top h}}{\sum_k e^{\beta w_k^\top h}} + \frac{\epsilon}{C}, \qquad
+              \epsilon = \min(1, \lambda e^{v - 1/2})
 
-    with sharpness :math:`\beta_0`, label noise :math:`\lambda` and driver v.
+    with sharpness :math:`\beta`, label noise :math:`\lambda` (about the mean of :math:`\epsilon`) and driver v.
     """
-    sharpness = settings.sharpness / (1.0 + settings.label_noise * np.exp(DRIVER_SLOPE * driver))
-    logits = sharpness[..., None] * np.einsum("...d,cd->...c", states, directions)
+    logits = settings.sharpness * np.einsum("...d,cd->...c", states, directions)
     weights = np.exp(logits - logits.max(-1, keepdims=True))
-    return weights / weights.sum(-1, keepdims=True)
+    random = np.minimum(1.0, settings.label_noise * np.exp(driver - 0.5))[..., None]
+    return (1.0 - random) * weights / weights.sum(-1, keepdims=True) + random / settings.classes
 
 
 def entropy(probabilities: Array) -> Array:

@@ -11,13 +11,45 @@ from sphunc.worlds.settings import WorldSettings, is_count
 
 PRESETS: dict[str, WorldSettings] = {
     "snare": WorldSettings(agents=540, groups=1120, classes=3, features=24, times=5),
-    "pheme": WorldSettings(agents=4830, groups=8000, classes=4, features=300, times=10, communities=8, group_size=6.0),
-    "amigos": WorldSettings(agents=40, groups=120, classes=4, features=128, times=4, communities=4),
+    "pheme": WorldSettings(
+        agents=4830,
+        groups=8000,
+        classes=4,
+        features=300,
+        times=10,
+        communities=8,
+        group_size=6.0,
+        outcome_blur=1.5,
+        sharpness=40.0,
+        label_noise=0.17,
+        concentration=80.0,
+    ),
+    "amigos": WorldSettings(
+        agents=40,
+        groups=120,
+        classes=4,
+        features=128,
+        times=4,
+        communities=4,
+        inertia=2.0,
+        bias=1.0,
+        link_strength=0.8,
+        concentration=60.0,
+        sharpness=80.0,
+        label_noise=0.04,
+    ),
     "financial": WorldSettings(
-        agents=5000, groups=12500, classes=5, features=100, times=20, communities=10, group_size=6.0
+        agents=5000,
+        groups=12500,
+        classes=5,
+        features=100,
+        times=20,
+        communities=10,
+        group_size=6.0,
+        label_noise=0.12,
     ),
     "collaboration": WorldSettings(
-        agents=10000, groups=30000, classes=10, features=50, times=15, communities=20, dim=16
+        agents=10000, groups=30000, classes=10, features=50, times=15, dim=16, communities=20, label_noise=0.1
     ),
 }
 
@@ -39,7 +71,12 @@ def settings_for(preset: str, overrides: dict[str, Any]) -> WorldSettings:
         derived["groups"] = round(base.groups * (agents / base.agents) * (times / base.times))
     if is_count(overrides.get("classes", 0)):
         derived["dim"] = max(base.dim, overrides.get("classes", 0))
-    return replace(base, **{**derived, **overrides})
+    return replace(base, **{name: _as_typed(name, value) for name, value in {**derived, **overrides}.items()})
+
+
+def _as_typed(name: str, value: Any) -> Any:
+    wants_number = WorldSettings.__dataclass_fields__[name].type == "float"
+    return float(value) if wants_number and is_count(value) else value
 
 
 def _check_name(name: str) -> None:

@@ -43,7 +43,7 @@ class WorldSettings:
         radial: standard deviation of the log length of a feature vector, which carries no signal.
         missing: share of feature entries that are not observed.
         sharpness: how sharply the state decides the outcome.
-        label_noise: how strongly the observable driver blurs the outcome (0 not at all).
+        label_noise: about the share of outcomes drawn at random; which agents' is set by the observable driver.
         driver_persistence: autocorrelation of the driver from one time to the next.
         confounder: weight of a hidden, slowly varying force that is common to a community and shows in no feature.
         anisotropy: how unevenly biases and features use the axes of the state space (0 evenly).
@@ -72,7 +72,7 @@ class WorldSettings:
     negative: float = 0.2
     group_pull: float = 1.5
     cohesion_power: float = 2.0
-    concentration: float = 80.0
+    concentration: float = 85.0
     concentration_spread: float = 0.4
     modalities: int = 3
     view_noise: float = 0.2
@@ -82,8 +82,8 @@ class WorldSettings:
     nonlinearity: float = 0.3
     radial: float = 0.2
     missing: float = 0.05
-    sharpness: float = 80.0
-    label_noise: float = 0.8
+    sharpness: float = 60.0
+    label_noise: float = 0.06
     driver_persistence: float = 0.95
     confounder: float = 0.0
     anisotropy: float = 0.0
@@ -109,7 +109,7 @@ class WorldSettings:
         return self.times - 2
 
 
-_RANGES: dict[str, tuple[float, float]] = {
+_RANGES: dict[str, tuple[int | float, int | float]] = {
     "agents": (4, 10_000_000),
     "groups": (0, 100_000_000),
     "classes": (2, 1000),
@@ -140,7 +140,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "radial": (0, 2),
     "missing": (0, 0.95),
     "sharpness": (0, 1000),
-    "label_noise": (0, 1000),
+    "label_noise": (0, 1),
     "driver_persistence": (0, 1),
     "confounder": (0, 100),
     "anisotropy": (0, 5),
@@ -151,8 +151,8 @@ _RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def _check_knob(name: str, value: Any, low: float, high: float) -> None:
-    wants_count = isinstance(low, int) and WorldSettings.__dataclass_fields__[name].type == "int"
+def _check_knob(name: str, value: Any, low: int | float, high: int | float) -> None:
+    wants_count = WorldSettings.__dataclass_fields__[name].type == "int"
     if not is_count(value) and (wants_count or not isinstance(value, float)):
         kind = "a whole number" if wants_count else "a number"
         raise ArgumentTypeError(f"{name} must be {kind}, got {value!r} ({type(value).__name__})")
