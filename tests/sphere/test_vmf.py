@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import math
 
 import pytest
@@ -208,3 +210,10 @@ def test_numbers_shapes_and_transforms():
     slope = torch.func.vmap(torch.func.grad(lambda k: sphere.vmf_entropy(k, 16, validate=False)))(kappa)
     assert torch.allclose(slope, sphere.vmf_entropy_slope(kappa, 16), rtol=1e-14)
     assert sphere.vmf_entropy(kappa.bfloat16(), 16).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("module", ["vmf", "geometry", "distribution", "concentration", "radial"])
+def test_examples_in_docstrings(module):
+    result = doctest.testmod(importlib.import_module(f"sphunc.sphere.{module}"))
+    assert result.attempted > 0
+    assert result.failed == 0

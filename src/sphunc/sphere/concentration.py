@@ -67,8 +67,8 @@ def concentration_from_resultant(resultant: Tensor, dim: int, *, validate: bool 
 
     As accurate as R itself allows: near 1 the digits are in 1 - R, see :func:`concentration_from_gap`.
 
-    >>> concentration_from_resultant(torch.tensor(0.5373, dtype=torch.float64), 3)
-    tensor(2.0000, dtype=torch.float64)
+    >>> concentration_from_resultant(torch.tensor(0.5, dtype=torch.float64), 3)
+    tensor(1.7968, dtype=torch.float64)
     """
     given = check_floating(resultant, "resultant")
     if validate:
