@@ -134,3 +134,13 @@ def test_float32_agrees_with_float64():
     exact = angular_attention(h, SHARPNESS, buckets())
     single = angular_attention(h.float(), SHARPNESS.float(), buckets())
     torch.testing.assert_close(single.double(), exact, atol=1e-6, rtol=1e-5)
+
+
+def test_a_time_without_groups_passes_no_message():
+    at_time_one = index_of([[NODES + j for j in members] for members in GROUPS])
+    groups = group_by_size(at_time_one, num_nodes=3 * NODES, num_hyperedges=len(GROUPS))
+    h = directions()
+    pooled = angular_attention(torch.cat([h, h, h]), SHARPNESS, groups)
+    assert not pooled[:NODES].any()
+    assert not pooled[2 * NODES :].any()
+    torch.testing.assert_close(pooled[NODES : 2 * NODES], angular_attention(h, SHARPNESS, buckets()))
