@@ -1,4 +1,4 @@
-"""Load every real data set that lies under a folder and print what was found beside what was published.
+"""Load every real data set under a folder and print what was found beside what is expected of the public release.
 
     python benchmarks/datasets.py --data FOLDER
 
@@ -8,7 +8,9 @@ Without ``--data`` the environment variable SPHUNC_DATA is used. Data sets that 
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -58,15 +60,23 @@ def report(case: Case, folder: Path) -> Iterator[str]:
     options = ", ".join(f"{key}={value!r}" for key, value in case.options.items())
     yield f"{case.name} {papers['release']}  ({case.path}{'; ' + options if options else ''})"
     yield f"  {data}"
-    yield f"  loaded in {seconds:.1f} s; outcomes observed {int(data.y_mask.sum())}, agent-times {int(data.present.sum())}"
+    yield f"  loaded in {seconds:.1f} s; {int(data.y_mask.sum())} outcomes at {int(data.present.sum())} agent-times"
     for quantity, found in papers["counts"].items():
-        published = papers["expected"].get(quantity)
-        verdict = "" if published is None else f"  published {published}  {'same' if found == published else 'DIFFERS'}"
+        expected = papers["expected"].get(quantity)
+        verdict = "" if expected is None else f"  expected {expected}  {'same' if found == expected else 'DIFFERS'}"
         yield f"    {quantity:<38}{found:>8}{verdict}"
     checked, differing = len(papers["expected"]), len(papers["differences"])
-    yield f"  {checked} published counts, {differing} differences"
+    yield f"  {checked} expected counts, {differing} differences"
     yield from (f"  note: {note}" for note in papers["notes"])
     yield ""
+
+
+def cut_names(path: Path) -> str:
+    """Count AAN authors as one gets them by splitting at every semicolon, those inside ``&eacute;`` included."""
+    text = gzip.decompress(path.read_bytes()).decode("latin-1")
+    fields = re.findall(r"^author = \{(.*)\}", text, re.MULTILINE)
+    names = {name.strip() for names in fields for name in names.split(";")} - {""}
+    return f"collaboration aan: split at every semicolon there would be {len(names)} authors, many of them cut apart\n"
 
 
 def main() -> None:
@@ -82,6 +92,8 @@ def main() -> None:
             print("\n".join(report(case, Path(folder))))
         else:
             print(f"{case.name}: {case.path} is not there, skipped\n")
+    if (metadata := Path(folder) / "aan_coauthorship" / "acl-metadata.txt.gz").exists():
+        print(cut_names(metadata))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def test_differences_are_recorded_and_strict_refuses_them(tmp_path: Path) -> Non
     assert papers["counts"]["papers"] == 1
     assert papers["expected"]["papers"] == 18041
     assert any("SHA-256" in line for line in papers["differences"])
-    with pytest.raises(sphunc.DataError, match=r"papers: 1 found, 18041 published(.|\n)*strict=False"):
+    with pytest.raises(sphunc.DataError, match=r"papers: 1 found, 18041 expected(.|\n)*strict=False"):
         load_dataset("collaboration", tmp_path, strict=True)
 
 
@@ -65,7 +65,7 @@ REAL = Path(os.environ.get("SPHUNC_DATA", "nowhere"))
         ("collaboration", "congress_house"),
     ],
 )
-def test_real_data_hold_the_published_counts(name: str, path: str) -> None:
+def test_real_data_hold_the_expected_counts(name: str, path: str) -> None:
     if not (REAL / path).exists():
         pytest.skip(f"{path} is not under SPHUNC_DATA")
     assert load_dataset(name, REAL / path, strict=True).attributes["dataset"]["differences"] == []

@@ -26,7 +26,8 @@ class DatasetCard:
         obtain: how to get the files.
         layout: the trees that are understood, one per line.
         redistributable: False where the terms forbid passing the data on.
-        expected: published counts, by release and quantity.
+        expected: counts by release and quantity: those that the owners publish, and those that were counted once on
+            the public files, so that another copy can be held beside them.
         checksums: SHA-256 of public files, by release and file name.
     """
 

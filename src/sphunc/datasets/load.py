@@ -24,14 +24,14 @@ NAMES = ("pheme", "snare", "amigos", "financial", "collaboration")
 def load_dataset(name: str, root: str | PathLike[str], *, strict: bool = False, **options: Any) -> TemporalHypergraph:
     """Read one of the paper's data sets from its official files. Nothing is downloaded.
 
-    What was found is held beside the published counts and checksums; the result carries both in
+    What was found is held beside the counts and checksums of the public release; the result carries both in
     ``attributes["dataset"]`` (counts, expected, differences, licence, citation).
 
     Args:
         name: pheme, snare, amigos, financial or collaboration.
         root: the folder (for pheme also the archive) that the owner of the data published, see ``docs/datasets.md``;
             or a folder with tables of one's own (features, groups, outcomes), as :func:`sphunc.read_tables` takes.
-        strict: refuse data whose counts or checksums differ from the published ones. By default the differences are
+        strict: refuse data whose counts or checksums differ from the public release. By default the differences are
             only recorded, because a part of a data set is a legitimate input.
         options: what the data set takes; see its options class, e.g. :class:`sphunc.datasets.pheme.PhemeOptions`.
 
@@ -51,7 +51,7 @@ def load_dataset(name: str, root: str | PathLike[str], *, strict: bool = False, 
     if strict and differing:
         shown = "\n".join(f"  {line}" for line in differing)
         raise DataError(
-            f"{path}: {name} {reading.release} differs from what was published\n{shown}\n"
+            f"{path}: {name} {reading.release} differs from the public release\n{shown}\n"
             "  Get the complete release, or pass strict=False to use this part of it."
         )
     return assembled(reading, {"dataset": _papers(dataset.card, reading, differing)})
@@ -95,17 +95,17 @@ def _expected(card: DatasetCard, reading: Reading) -> dict[str, int]:
 
 
 def _count_differences(card: DatasetCard, reading: Reading) -> Iterator[str]:
-    for quantity, published in _expected(card, reading).items():
+    for quantity, expected in _expected(card, reading).items():
         found = reading.counts.get(quantity, 0)
-        if found != published:
-            yield f"{quantity}: {found} found, {published} published"
+        if found != expected:
+            yield f"{quantity}: {found} found, {expected} expected"
 
 
 def _checksum_differences(card: DatasetCard, reading: Reading, root: Path) -> Iterator[str]:
     for name, published in card.checksums.get(reading.release, {}).items():
         found = next((path for path in sorted(root.rglob(name)) if path.is_file()), None) if root.is_dir() else None
         if found is not None and sha256(found.read_bytes()).hexdigest() != published:
-            yield f"{name}: SHA-256 is not the published {published[:12]}..."
+            yield f"{name}: SHA-256 is not that of the public file, {published[:12]}..."
 
 
 def _papers(card: DatasetCard, reading: Reading, differing: list[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a reader hands over: the four tables of a temporal hypergraph, and counts to hold beside the published ones."""
+"""What a reader hands over: the four tables of a temporal hypergraph, and counts to hold beside the expected ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reading:
         class_names: the classes in their natural order.
         release: which of the public releases it is.
         counts: what was found, by quantity.
-        expected: published counts, where the options ask for a part of the release; None = those of the card.
+        expected: counts to hold against, where the options ask for a part of the release; None = those of the card.
         times: all times in their order, where some may hold nothing; empty = those of the tables.
         agents: all agents in their order, where some may never be seen; empty = those of the tables.
         notes: choices that the reader had to make.

@@ -19,6 +19,11 @@ from sphunc.errors import DataError
 
 STRUCTURAL_ZERO, STRUCTURAL_ONE = 10, 11
 _MISSING_WORDS = {"na", "nan", "."}
+_TYPES = {
+    "network": {"network"},
+    "values": {"behavior", "behaviour", "changing covariate"},
+    "constant": {"constant covariate"},
+}
 _SESSION_COLUMNS = {"Name", "Filename", "Format", "Period", "Type"}
 
 
@@ -173,34 +178,38 @@ def _lines(path: Path) -> Iterator[str]:
 
 def read_session(path: Path, group: str | None = None) -> SienaStudy:
     """Read a study from its session table (CSV: Group, Name, Filename, Format, Period, Type, MissingValues, ...)."""
+    rows = _chosen_rows(path, group)
+    of_kind = {kind: [row for row in rows if row["Type"].lower() in types] for kind, types in _TYPES.items()}
+    networks: dict[str, dict[int, np.ndarray]] = {}
+    ids: tuple[str, ...] = ()
+    for row in of_kind["network"]:
+        waves, labels = _network_waves(row, path.parent / row["Filename"])
+        networks.setdefault(row["Name"], {}).update(waves)
+        ids = labels or ids
+    values = {row["Name"]: _session_values(row, path.parent) for row in of_kind["values"]}
+    constants = {row["Name"]: _session_values(row, path.parent)[:, 0] for row in of_kind["constant"]}
+    settings = {row["Name"]: row for row in of_kind["network"]}
+    return study(networks, values, constants, ids=ids, settings=settings, where=path.name)
+
+
+def _chosen_rows(path: Path, group: str | None) -> list[dict[str, str]]:
     rows = [row for row in _session_rows(path) if row.get("Selected", "Yes").lower() in {"yes", "y", ""}]
     groups = sorted({row.get("Group", "") for row in rows})
-    if group is None and len(groups) > 1:
+    if group not in groups and (group is not None or len(groups) > 1):
         raise DataError(f"{path.name}: holds {len(groups)} groups ({', '.join(groups)}); choose one with group=")
-    rows = [row for row in rows if group in (None, row.get("Group", ""))]
-    networks: dict[str, dict[int, np.ndarray]] = {}
-    settings: dict[str, dict[str, str]] = {}
-    values: dict[str, np.ndarray] = {}
-    constants: dict[str, np.ndarray] = {}
-    ids: tuple[str, ...] = ()
+    known = set().union(*_TYPES.values())
     for row in rows:
-        name, file = row["Name"], path.parent / row["Filename"]
-        kind = row["Type"].lower()
-        if kind == "network":
-            waves, labels = _network_waves(row, file)
-            ids = labels or ids
-            networks.setdefault(name, {}).update(waves)
-            settings[name] = row
-        elif kind.startswith(("behavior", "behaviour", "changing covariate")):
-            values[name] = _without(read_table(file), _codes(row.get("MissingValues", ""), ()))
-        elif kind.startswith("constant covariate"):
-            constants[name] = _without(read_table(file), _codes(row.get("MissingValues", ""), ()))[:, 0]
-        else:
+        if row["Type"].lower() not in known:
             raise DataError(
-                f"{path.name}: {name!r} has Type {row['Type']!r}; known are network, behavior, changing covariate and "
-                "constant covariate. Set Selected to No for what is not needed"
+                f"{path.name}: {row['Name']!r} has Type {row['Type']!r}; known are {', '.join(sorted(known))}. "
+                "Set Selected to No for what is not needed"
             )
-    return study(networks, values, constants, ids=ids, settings=settings, where=path.name)
+    return [row for row in rows if group in (None, row.get("Group", ""))]
+
+
+def _session_values(row: Mapping[str, str], folder: Path) -> np.ndarray:
+    table = read_table(folder / row["Filename"])
+    return np.where(np.isin(table, list(_codes(row.get("MissingValues", ""), ()))), np.nan, table)
 
 
 def _network_waves(row: Mapping[str, str], file: Path) -> tuple[dict[int, np.ndarray], tuple[str, ...]]:
@@ -283,10 +292,6 @@ def _waves_wide(name: str, table: np.ndarray, waves: int, where: str) -> np.ndar
 def _codes(text: str, default: tuple[int | float, ...]) -> tuple[int | float, ...]:
     found = tuple(float(word) for word in text.replace(",", " ").split() if word.lower() not in _MISSING_WORDS)
     return found or default
-
-
-def _without(table: np.ndarray, missing: Collection[int | float]) -> np.ndarray:
-    return np.where(np.isin(table, list(missing)), np.nan, table)
 
 
 def read_siena(path: Path, *, group: str | None = None, missing: str = "9", ties: str = "1") -> SienaStudy:

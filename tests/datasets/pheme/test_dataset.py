@@ -97,8 +97,8 @@ def test_faults_are_listed_with_their_files(scheme: Path) -> None:
         sphunc.load_dataset("pheme", scheme)
 
 
-def test_strict_holds_the_published_counts(scheme: Path, veracity: Path) -> None:
-    with pytest.raises(sphunc.DataError, match="threads: 3 found, 330 published"):
+def test_strict_holds_the_expected_counts(scheme: Path, veracity: Path) -> None:
+    with pytest.raises(sphunc.DataError, match="threads: 3 found, 330 expected"):
         sphunc.load_dataset("pheme", scheme, strict=True)
     data = sphunc.load_dataset("pheme", veracity, strict=True, events=["zoo-escape"])
     assert data.attributes["dataset"]["differences"] == []

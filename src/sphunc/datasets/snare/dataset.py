@@ -43,7 +43,7 @@ CARD = DatasetCard(
         "glasgow": {
             "agents": 160,
             "waves": 3,
-            # The published number counts one pupil of wave 1 who names himself; 586 ties join different pupils.
+            # One pupil of wave 1 names himself: 586 ties join different pupils.
             **{f"tie cells wave {wave}": count for wave, count in zip((1, 2, 3), (587, 516, 497), strict=True)},
             **{f"present wave {wave}": count for wave, count in zip((1, 2, 3), (150, 146, 137), strict=True)},
             **{
