@@ -43,7 +43,7 @@ def test_gradients_are_smooth_through_both_ends():
 
 
 @pytest.mark.parametrize("in_dim", [3, 16])
-def test_head_is_its_equation_and_starts_at_ninety(in_dim):
+def test_head_is_its_equation_and_starts_at_ninety_one(in_dim):
     head = ConcentrationHead(in_dim, width=4, generator=generator()).double()
     x = torch.randn(5, in_dim, generator=generator(1), dtype=torch.float64)
     torch.testing.assert_close(head(x), torch.full((5,), 91.0, dtype=torch.float64))
@@ -112,7 +112,7 @@ def test_scaled_entropy_runs_from_one_to_zero(dim):
 
 
 def test_scaled_entropy_of_the_known_table():
-    # H(1), H(100), H(200) at D=128 from Arb: -127.057, -149.894, -175.837
+    # exact entropies at D=128 to three decimals: H(1) = -127.057, H(100) = -149.894, H(200) = -175.837
     scaled = scaled_entropy(torch.tensor(100.0, dtype=torch.float64), 128)
     assert scaled.item() == pytest.approx((175.837 - 149.894) / (175.837 - 127.057), abs=5e-5)
 

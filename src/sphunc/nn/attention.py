@@ -21,7 +21,7 @@ from sphunc._typing import Directions, Float, Tensor
 from sphunc.hypergraph.buckets import Buckets
 
 # Memberships per tile. On a CPU a tile of 2048 rows of 128 floats takes 1 MB: gathered, used and summed inside the
-# cache it costs a tenth of what streaming all memberships through memory does. Other devices want fewer launches.
+# cache it costs a tenth of gathering all memberships into fresh memory. Other devices want fewer launches.
 TILE_ROWS_CPU = 2048
 TILE_ROWS_DEVICE = 2**17
 # From this size on a group is worked through in blocks of agents, and its weights are computed anew on the way back:

@@ -18,7 +18,7 @@ from sphunc.sphere import vmf_entropy
 
 LOWEST, HIGHEST = 1.0, 200.0
 # Where the entropy of 128 dimensions is steep; a unit of the network's output then moves about a tenth of the range.
-INITIAL_CONCENTRATION, GAIN = 90.0, 20.0
+INITIAL_RAW, GAIN = 90.0, 20.0
 # Kernel values held at once: 16 MB in float32.
 KERNEL_CHUNK = 2**22
 
@@ -47,7 +47,7 @@ class ConcentrationHead(nn.Module):
     r""":math:`\rho_\psi`, one hidden layer into [1, 200].
 
     Fed with directions (``in_dim`` D) it is the paper's head; fed with :func:`evidence_features` (``in_dim`` 3) it
-    reads length, resultant and support. Starts at 90 for every input.
+    reads length, resultant and support. Starts at 91 for every input.
     """
 
     def __init__(self, in_dim: int, *, width: int = 32, generator: torch.Generator | None = None) -> None:
@@ -60,7 +60,7 @@ class ConcentrationHead(nn.Module):
     def forward(self, inputs: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch"]:
         """Return the concentration ``[...]``."""
         hidden = torch.nn.functional.silu(inputs @ self.hidden.mT + self.hidden_bias)
-        return bounded_concentration(INITIAL_CONCENTRATION + GAIN * (hidden @ self.out + self.out_bias))
+        return bounded_concentration(INITIAL_RAW + GAIN * (hidden @ self.out + self.out_bias))
 
 
 def kernel_support(
