@@ -8,6 +8,7 @@ from pathlib import Path
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
 from sphunc.datasets.collaboration.congress import ROSTERS, is_congress, read_congress
 from sphunc.datasets.collaboration.papers import in_years, metadata_file, read_metadata, tables
+from sphunc.datasets.collaboration.triples import is_cornell, read_triples
 from sphunc.datasets.reading import Reading, at_least, choose
 from sphunc.errors import ArgumentError, DataError
 
@@ -30,6 +31,7 @@ CARD = DatasetCard(
     layout=(
         "AAN:      acl-metadata.txt or acl-metadata.txt.gz (records id, author, title, venue, year; Latin-1)",
         "Congress: house_committees.csv or senate_committees.csv, with SH.csv",
+        "Cornell:  X-nverts.txt, X-simplices.txt, X-times.txt, X-node-labels.txt (groups only)",
     ),
     redistributable=False,
     expected={
@@ -57,6 +59,7 @@ class CollaborationOptions:
         buckets: AAN: columns of the hashed titles.
         chamber: Congress: "H" or "S".
         outcome: Congress: "ideology" (thirds per Congress) or "party". AAN has one outcome, the venue family.
+        step: Cornell: length of a time step in the units of the file.
         smallest_group: papers or committees with fewer members make no group.
     """
 
@@ -65,12 +68,13 @@ class CollaborationOptions:
     buckets: int = 32
     chamber: str = "H"
     outcome: str = "ideology"
+    step: int = 1
     smallest_group: int = 1
 
     def __post_init__(self) -> None:
         choose("chamber", self.chamber, tuple(ROSTERS))
         choose("outcome", self.outcome, ("ideology", "party"))
-        for name in ("min_papers", "buckets", "smallest_group"):
+        for name in ("min_papers", "buckets", "step", "smallest_group"):
             at_least(name, getattr(self, name), 1)
         if self.years is not None and (len(self.years) != 2 or self.years[0] > self.years[1]):
             raise ArgumentError(f"years={self.years!r}; give (first, last)")
@@ -82,6 +86,8 @@ def read(root: Path, options: CollaborationOptions) -> Reading:
     try:
         if metadata is not None:
             return _read_aan(metadata, options)
+        if root.is_dir() and is_cornell(root):
+            return read_triples(root, width=options.step, smallest=options.smallest_group)
         if is_congress(root):
             return read_congress(
                 root, chamber=options.chamber, outcome=options.outcome, smallest=options.smallest_group

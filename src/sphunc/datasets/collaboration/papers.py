@@ -150,7 +150,7 @@ def _features(rows: pl.DataFrame, papers: Sequence[Paper], buckets: int) -> pl.D
     words = rows.select("time", "agent", "row").join(hashed.with_row_index("row").cast({"row": pl.Int64}), on="row")
     yearly = words.group_by("time", "agent").agg(pl.col(names).sum(), pl.len().alias("n")).sort("agent", "time")
     so_far = yearly.with_columns(pl.col([*names, "n"]).cum_sum().over("agent"), pl.col("n").alias("now"))
-    met = _coauthors_so_far(rows)
+    met = coauthors_so_far(rows)
     first = pl.col("time").min().over("agent")
     return so_far.join(met, on=["time", "agent"], how="left").select(
         "time",
@@ -163,7 +163,8 @@ def _features(rows: pl.DataFrame, papers: Sequence[Paper], buckets: int) -> pl.D
     )
 
 
-def _coauthors_so_far(rows: pl.DataFrame) -> pl.DataFrame:
+def coauthors_so_far(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return ``agent, time, met``: with how many others an agent has shared a paper up to each of its times."""
     pairs = rows.select("time", "agent", "paper").join(rows.select("paper", other="agent"), on="paper")
     new = pairs.filter(pl.col("agent") != pl.col("other")).group_by("agent", "other").agg(pl.col("time").min())
     fresh = new.group_by("agent", "time").len()
