@@ -59,7 +59,7 @@ def simulate_command(
 
 @app.command("check")
 def check_command(
-    path: Path = typer.Argument(help="A folder with features, groups, outcomes, influence; or a HIF file."),
+    path: Annotated[Path, typer.Argument(help="A folder with features, groups, outcomes; or a HIF file.")],
     as_json: bool = typer.Option(False, "--json", help="Print for a program instead of a person."),
     drop_unknown: bool = typer.Option(False, "--drop-unknown", help="Leave out rows with unknown agents or times."),
     allow_rare: bool = typer.Option(False, "--allow-rare", help="Accept classes that are seen only once."),

@@ -45,13 +45,24 @@ def _scope(tables: Mapping[str, Table], options: Options, log: FaultLog) -> tupl
     table = tables["features"]
     kind = common_kind(list(_agent_columns(tables)), "agent", log, prefer=options.id_kind)
     parsed = checked_times(table, log, None, "")
-    given = [str(agent) for agent in options.agents]
+    given = _given_agents(kind, options, log)
     found = set(id_texts(table, "agent").drop_nulls().unique().to_list())
     kinds = parsed.kinds()
     times = {value for value in parsed.values if value is not None}
     times |= {time for time in options.times if not kinds or kind_of(time) == kinds[0]}
     agents = [*given, *sort_ids(list(found.difference(given)), kind)]
     return Scope(agents, kind, sorted(times), table.file, log, options), parsed
+
+
+def _given_agents(kind: str, options: Options, log: FaultLog) -> list[str]:
+    wanted = int if kind == "integer" else str
+    if all(type(agent) is wanted for agent in options.agents):
+        return [str(agent) for agent in options.agents]
+    if not options.id_kind:  # the user's own list, not that of a manifest which the tables have outgrown
+        other, here = ("integers", "text") if kind == "text" else ("text", "integers")
+        problem = f"agents are {other}, but the agent ids of the tables are {here}"
+        log.add(Fault("agents", problem, "Give them as the same kind"))
+    return []
 
 
 def _agent_columns(tables: Mapping[str, Table]) -> Iterator[tuple[Table, str]]:

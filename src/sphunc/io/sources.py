@@ -106,7 +106,10 @@ def finish(
 def _to_polars(source: Any) -> pl.DataFrame:
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
-    frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+    if isinstance(source, pl.DataFrame) or not hasattr(source, "__arrow_c_stream__"):
+        frame = pl.DataFrame(source)
+    else:
+        frame = pl.DataFrame(pl.from_arrow(source))
     return frame.select([name for name in frame.columns if not name.startswith("__index_level_")])
 
 
