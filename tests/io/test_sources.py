@@ -45,7 +45,7 @@ def test_quoted_cells_and_windows_lines(tmp_path):
 
 
 def test_old_line_ends_are_refused(tmp_path):
-    with pytest.raises(DataError, match="groups.csv"):
+    with pytest.raises(DataError, match=r"groups\.csv: the file cannot be read as CSV"):
         read(tmp_path, "time,group,agent\r1,g,a\r")
 
 

@@ -109,7 +109,8 @@ def _to_polars(source: Any) -> pl.DataFrame:
     if isinstance(source, pl.DataFrame) or not hasattr(source, "__arrow_c_stream__"):
         frame = pl.DataFrame(source)
     else:
-        frame = pl.DataFrame(pl.from_arrow(source))
+        stream = pl.from_arrow(source)  # a stream of records is one series of structs
+        frame = stream.struct.unnest() if isinstance(stream, pl.Series) else stream
     return frame.select([name for name in frame.columns if not name.startswith("__index_level_")])
 
 
