@@ -2,7 +2,9 @@
 
 import datetime as dt
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -46,6 +48,13 @@ def test_reads_what_a_person_would_read(tmp_path):
     assert data.y.tolist() == [[0, 1], [0, 1]]
     assert data.influence is not None
     assert (data.influence.tolist(), data.influence_kind) == ([[0], [1]], "observed")
+
+
+def test_the_example_of_the_documentation_is_read_as_it_says(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text()
+    for name, text in re.findall(r'```csv title="(.*?)"\n(.*?)```', page, re.DOTALL):
+        (tmp_path / name).write_text(text)
+    assert f"# {read_tables(tmp_path)!r}\n" in page
 
 
 def test_outcomes_and_influence_are_optional(tmp_path):
