@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sphunc._typing import Bool, Float, Links
+from sphunc.causal.calibrate import calibrate_graph
 from sphunc.causal.candidates import CandidateLinks, all_pairs, candidate_links
 from sphunc.causal.diagnostics import diagnose as run_diagnostics
 from sphunc.causal.estimation import Estimate, Problem, estimate, hyper_parameters
@@ -39,6 +40,7 @@ def discover(
     message_map: Float[Tensor, "dim dim"] | str | None = None,
     phi: float | None = None,
     diagnose: bool = True,
+    calibrate: bool = True,
     seed: int = 0,
 ) -> InfluenceGraph:
     r"""Posterior probability that one agent's past influences another, for every candidate link.
@@ -65,11 +67,12 @@ def discover(
         message_map: :math:`\Phi`, ``[D, D]``; ``"learn"`` estimates an orthogonal one; None is the identity.
         phi: variance of the persistent bias over that of the noise; estimated when None, ``inf`` for fixed effects.
         diagnose: run placebo, reversed time, fixed effects and the fit's own calibration (a few partial refits).
+        calibrate: map probabilities to frequencies of true links in simulations from the fit.
         seed: of every random choice.
 
     Example:
         >>> h = torch.nn.functional.normalize(torch.randn(8, 5, 16, generator=torch.Generator().manual_seed(0)), dim=-1)
-        >>> discover(h, diagnose=False).probability.shape
+        >>> discover(h, diagnose=False, calibrate=False).probability.shape
         torch.Size([20])
     """
     check_settings(latents, data, max_lag, min_effect, message_map, replicates, phi)
@@ -88,6 +91,8 @@ def discover(
     graph = build_graph(problem, hyper, result, _ids(latents.shape[1], data), notes)
     if diagnose:
         graph = replace(graph, diagnostics=run_diagnostics(problem, hyper, result, seed))
+    if calibrate:
+        graph = calibrate_graph(graph, problem, hyper, result, seed)
     return graph
 
 

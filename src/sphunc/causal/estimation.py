@@ -15,6 +15,7 @@ from sphunc.causal.gram import Columns, design
 from sphunc.causal.panel import Panel
 from sphunc.causal.posterior import CAP, DRAWS, Hyper, TargetPosterior, target_posterior
 from sphunc.causal.random_effect import variance_components
+from sphunc.causal.two_groups import fit_two_groups, unshrunk
 
 POOLED_TARGETS = 400  # targets that suffice to estimate what all share
 TREE_BATCH = 192
@@ -87,11 +88,13 @@ def hyper_parameters(
     *,
     targets: Tensor | None = None,
     own_lags: int | None = None,
+    learn: bool = True,
     seed: int = 0,
 ) -> Hyper:
     """Estimate the bias ratio and the size of effects on a spread of targets.
 
-    The restricted likelihood gives both under one ridge; two EM steps then fit the slab to the probable links.
+    The restricted likelihood gives both under one ridge; an EM step then fits the slab to the probable links, and the
+    two groups are fitted to the estimates under it.
     """
     panel = problem.panel
     targets = spread_targets(problem, POOLED_TARGETS) if targets is None else targets
@@ -107,10 +110,19 @@ def hyper_parameters(
         effective=panel.effective,
         dim=panel.shape[2],
     )
-    for _ in range(2):
-        result = estimate(problem, hyper, targets=targets, own_lags=own_lags, seed=seed)
-        hyper = replace(hyper, tau=max(_slab(result, problem, targets), floor))
-    return hyper
+    result = estimate(problem, hyper, targets=targets, own_lags=own_lags, seed=seed)
+    hyper = replace(hyper, tau=max(_slab(result, problem, targets), floor))
+    result = estimate(problem, hyper, targets=targets, own_lags=own_lags, seed=seed)
+    return learn_groups(problem, hyper, result, targets) if learn else hyper
+
+
+def learn_groups(problem: Problem, hyper: Hyper, result: Estimate, targets: Tensor) -> Hyper:
+    """Read share, sign and size of links off the estimates for the targets."""
+    mine = torch.isin(problem.candidates.links[1], targets) & ~problem.silent[problem.candidates.links[0]]
+    value, error = unshrunk(result.strength[mine], result.deviation[mine], hyper.tau)
+    share = float(prior_probability(problem.candidates.counts.double())[problem.candidates.links[1][mine]].mean())
+    groups = fit_two_groups(value, error, hyper.min_effect, share)
+    return replace(hyper, groups=groups, prior_share=share)
 
 
 def _slab(result: Estimate, problem: Problem, targets: Tensor) -> float:

@@ -25,7 +25,7 @@ def choose_lag(problem: Problem, longest: int, min_effect: float, seed: int = 0)
     targets = spread_targets(problem, TARGETS)
     scores = []
     for lags in range(1, longest + 1):
-        hyper = hyper_parameters(problem, lags, min_effect, targets=targets, own_lags=longest, seed=seed)
+        hyper = hyper_parameters(problem, lags, min_effect, targets=targets, own_lags=longest, learn=False, seed=seed)
         result = estimate(problem, hyper, targets=targets, own_lags=longest, seed=seed)
         scores.append(float(result.evidence[targets].sum()))
     return 1 + max(range(longest), key=lambda k: (scores[k], -k))

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from sphunc.causal.estimation import Problem, estimate, hyper_parameters
+from sphunc.causal.panel import with_values
 from sphunc.errors import ArgumentError
 
 ROUNDS = 12
@@ -31,7 +32,7 @@ def learn_message_map(problem: Problem, lags: int, min_effect: float, seed: int 
     weight = torch.ones_like(problem.candidates.links[0], dtype=plain.dtype)
     rotation = procrustes(residual, _received(problem, plain, weight))
     for _ in range(ROUNDS):
-        mapped = replace(problem, panel=replace(problem.panel, messages=plain @ rotation.T))
+        mapped = replace(problem, panel=with_values(replace(problem.panel, route=rotation.T), plain))
         hyper = hyper_parameters(mapped, lags, min_effect, seed=seed)
         result = estimate(mapped, hyper, seed=seed)
         weight = (result.probability * result.strength).to(plain)
@@ -40,7 +41,7 @@ def learn_message_map(problem: Problem, lags: int, min_effect: float, seed: int 
         rotation = latest
         if settled:
             break
-    return replace(problem, panel=replace(problem.panel, messages=plain @ rotation.T))
+    return replace(problem, panel=with_values(replace(problem.panel, route=rotation.T), plain))
 
 
 def procrustes(outcome: Tensor, received: Tensor) -> Tensor:

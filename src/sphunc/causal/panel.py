@@ -11,6 +11,8 @@ from sphunc._typing import Bool, Float
 from sphunc.causal.whitening import effective_dimension, inverse_root, ledoit_wolf, own_lag_residuals
 from sphunc.hypergraph import TemporalHypergraph
 
+UNIT_TOLERANCE = 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:
@@ -27,6 +29,9 @@ class Panel:
         shrinkage: share of shrinkage in the pooled covariance.
         root: ``[D, D]`` map that was applied to the centred states.
         centre: what was subtracted first: ``[1, 1, D]``, or ``[N, 1, 1]`` for scalar series.
+        route: ``[D, D]`` messages are ``values @ route``; None is the identity.
+        unit: whether the raw states are unit vectors.
+        groups: the data that the pull was computed from, or None.
     """
 
     values: Tensor
@@ -39,6 +44,9 @@ class Panel:
     shrinkage: float
     root: Tensor
     centre: Tensor
+    route: Tensor | None = None
+    unit: bool = False
+    groups: TemporalHypergraph | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -76,19 +84,33 @@ def vector_panel(
         root = inverse_root(covariance)
     whitened = values @ root
     effective = effective_dimension(residuals @ root, degrees) if len(residuals) > 1 else float(dim)
-    sent = whitened if message_map is None else values @ message_map.T.to(values) @ root
-    return Panel(
+    back = torch.linalg.pinv(root, hermitian=True)
+    route = None if message_map is None else back @ message_map.T.to(values) @ root
+    length = latents[present].square().sum(-1)
+    panel = Panel(
         values=whitened,
-        messages=sent,
+        messages=whitened,
         present=seen,
-        pull=None if data is None else group_pull(sent * weight, seen, data),
+        pull=None,
         intercept=dim == 1,
         effective=effective,
         raw_effective=raw_effective,
         shrinkage=share,
         root=root,
         centre=centre,
+        route=route,
+        unit=bool(((length - 1).abs() < UNIT_TOLERANCE).all()),
+        groups=data,
     )
+    return with_values(panel, whitened)
+
+
+def with_values(panel: Panel, values: Float[Tensor, "agent time dim"]) -> Panel:
+    """The panel with other states: messages and pull follow, absent states become zero."""
+    values = values * panel.present.unsqueeze(-1).to(values.dtype)
+    sent = values if panel.route is None else values @ panel.route
+    pull = None if panel.groups is None else group_pull(sent, panel.present, panel.groups)
+    return replace(panel, values=values, messages=sent, pull=pull)
 
 
 def scalar_panel(
@@ -106,18 +128,20 @@ def scalar_panel(
     scale = (values.square().sum((1, 2), keepdim=True) / count).sqrt()
     values = torch.where(scale > 0, values / scale.clamp(min=torch.finfo(values.dtype).tiny), values)
     dim = values.shape[-1]
-    return Panel(
+    panel = Panel(
         values=values,
         messages=values,
         present=seen,
-        pull=None if data is None else group_pull(values, seen, data),
+        pull=None,
         intercept=True,
         effective=float(dim),
         raw_effective=float(dim),
         shrinkage=1.0,
         root=torch.eye(dim, dtype=values.dtype, device=values.device),
         centre=centre,
+        groups=data,
     )
+    return with_values(panel, values)
 
 
 def group_pull(
@@ -128,18 +152,20 @@ def group_pull(
     The mean of unit vectors is short when they disagree, so that a group pulls by its cohesion. Agents that meet
     nobody at a time are pulled by nothing: zero.
     """
-    pull = torch.zeros_like(values)
-    for time in range(values.shape[1]):
-        groups = (data.hyperedge_time == time)[data.hyperedge_index[1]]
-        nodes, edges = data.hyperedge_index[:, groups]
-        seen = present[nodes, time]
-        nodes, edges = nodes[seen], edges[seen]
-        if nodes.numel():
-            pull[:, time] = _pull_at(values[:, time], nodes, edges)
-    return pull
+    times = range(values.shape[1])
+    return torch.stack([pull_at(values[:, time], present[:, time], data, time) for time in times], 1)
 
 
-def _pull_at(states: Tensor, nodes: Tensor, edges: Tensor) -> Tensor:
+def pull_at(
+    states: Float[Tensor, "agent dim"], present: Bool[Tensor, " agent"], data: TemporalHypergraph, time: int
+) -> Float[Tensor, "agent dim"]:
+    """The pull at one time."""
+    index = data.hyperedge_index.to(states.device)
+    nodes, edges = index[:, (data.hyperedge_time.to(states.device) == time)[index[1]]]
+    seen = present[nodes]
+    nodes, edges = nodes[seen], edges[seen]
+    if not nodes.numel():
+        return torch.zeros_like(states)
     _, edges = torch.unique(edges, return_inverse=True)
     size = torch.bincount(edges).to(states.dtype)
     total = states.new_zeros(len(size), states.shape[1]).index_add_(0, edges, states[nodes])

@@ -11,16 +11,29 @@ from torch import Tensor
 from sphunc.causal.evidence import binary_entropy, log_set_prior, prior_probability, switch_evidence
 from sphunc.causal.gram import Columns, gram, project_out
 from sphunc.causal.tree import TreePlan, subset_evidence, tree_plan
+from sphunc.causal.two_groups import TwoGroups, unshrunk
 
 SCREEN = 12  # candidates per target that are enumerated
 CAP = 7  # parents per set; 4 loses 2 points of AUPRC when a twentieth of the targets has more
 SETS_FOR_EFFECTS = 16  # most probable sets over which coefficients are averaged
+LARGEST_RATIO = 30.0  # keeps the learned sizes from outvoting any evidence
 DRAWS = 128  # sets per target that are kept for sampling structures
 
 
 @dataclass(frozen=True)
 class Hyper:
-    """What is shared by all targets: lags, bias ratio, effect sizes, effective dimension."""
+    """What is shared by all targets.
+
+    Attributes:
+        lags: lags per candidate.
+        phi: variance of the persistent bias over that of the noise.
+        tau: sd of the Gaussian slab.
+        min_effect: sd of the spike.
+        effective: coordinates that D are worth.
+        dim: D.
+        groups: learned share, sign and size of links, which replaces slab and prior share; None keeps them.
+        prior_share: mean prior probability of a link.
+    """
 
     lags: int
     phi: float
@@ -28,6 +41,8 @@ class Hyper:
     min_effect: float
     effective: float
     dim: int
+    groups: TwoGroups | None = None
+    prior_share: float = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +138,20 @@ def target_posterior(
     log_weight = log_weight + _set_prior(plan, m, chosen, required, slots)
     evidence = log_weight.logsumexp(1)
     weight = (log_weight - evidence[:, None]).exp()
-    effects = _effects(sub, m, weight, plan)
-    return _summary(m, chosen, weight, plan, effects, evidence, slots, generator)
+    beta, deviation, odds = _coefficients(sub, m, weight, plan, chosen)
+    if hyper.groups is not None:
+        ratio = _ratio(beta, deviation, hyper)
+        log_weight = log_weight + ratio.gather(1, chosen) @ plan.members.double().T
+        weight = torch.softmax(log_weight, 1)
+        odds = odds + ratio
+    return _summary(m, chosen, weight, plan, (beta, deviation, odds), evidence, slots, generator)
+
+
+def _ratio(beta: Tensor, deviation: Tensor, hyper: Hyper) -> Tensor:
+    assert hyper.groups is not None
+    estimate, error = unshrunk(beta.flatten(), deviation.flatten(), hyper.tau)
+    ratio = hyper.groups.log_ratio(estimate, error, hyper.tau, hyper.min_effect, hyper.prior_share)
+    return ratio.view_as(beta).clamp(-LARGEST_RATIO, LARGEST_RATIO)
 
 
 def screen(m: Moments, required: Tensor) -> Tensor:
@@ -163,24 +190,24 @@ def _set_prior(plan: TreePlan, m: Moments, chosen: Tensor, required: Tensor, slo
     return prior
 
 
-def _effects(sub: Tensor, m: Moments, weight: Tensor, plan: TreePlan) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Mean and sd of each coefficient given membership, over the best sets; the best set and its mass."""
+def _coefficients(sub: Tensor, m: Moments, weight: Tensor, plan: TreePlan, chosen: Tensor) -> tuple[Tensor, ...]:
+    """Mean and sd of each coefficient given membership, and log odds of one more parent beside the best set.
+
+    Enumerated columns average over the most probable sets that contain them; the others are judged beside the best.
+    """
     mass, index = weight.topk(min(SETS_FOR_EFFECTS, weight.shape[1]), dim=1)
     member = plan.members[index].double()
     dropped = m.noise[:, None, None] * 1e12 if m.spike is None else m.spike[:, None, None]
-    ridge = torch.where(member > 0, m.slab[:, None, None], dropped)
-    beta, variance = _solve(sub, ridge)
+    beta, variance = _solve(sub, torch.where(member > 0, m.slab[:, None, None], dropped))
     share = member * mass.unsqueeze(-1)
+    seen = share.sum(1) > 0
     total = share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
     mean = (share * beta).sum(1) / total
-    spread = (share * (beta.square() + variance * m.noise[:, None, None])).sum(1) / total - mean.square()
-    seen = share.sum(1) > 0
-    return (
-        torch.where(seen, mean, torch.nan),
-        torch.where(seen, spread.clamp(min=0).sqrt(), torch.nan),
-        plan.members[index[:, 0]],
-        mass[:, 0],
-    )
+    spread = ((share * (beta.square() + variance * m.noise[:, None, None])).sum(1) / total - mean.square()).clamp(min=0)
+    odds, single, deviation = _one_more(m, chosen, plan.members[index[:, 0]])
+    mean = torch.where(seen, mean, single.gather(1, chosen))
+    spread = torch.where(seen, spread.sqrt(), deviation.gather(1, chosen))
+    return single.scatter(1, chosen, mean), deviation.scatter(1, chosen, spread), odds
 
 
 def _solve(sub: Tensor, ridge: Tensor) -> tuple[Tensor, Tensor]:
@@ -196,18 +223,16 @@ def _summary(
     chosen: Tensor,
     weight: Tensor,
     plan: TreePlan,
-    effects: tuple[Tensor, Tensor, Tensor, Tensor],
+    effects: tuple[Tensor, Tensor, Tensor],
     evidence: Tensor,
     slots: int,
     generator: torch.Generator,
 ) -> TargetPosterior:
-    mean, spread, best, best_mass = effects
-    member = plan.members.double()
-    odds, beta, deviation = _one_more(m, chosen, best)
-    single = torch.sigmoid(odds).scatter(1, chosen, weight @ member)
+    beta, deviation, odds = effects
+    best_mass, index = weight.max(1)
+    best = plan.members[index]
+    single = torch.sigmoid(odds).scatter(1, chosen, weight @ plan.members.double())
     single = torch.where(m.usable, single, torch.zeros_like(single))
-    beta = beta.scatter(1, chosen, torch.where(mean.isnan(), beta.gather(1, chosen), mean))
-    deviation = deviation.scatter(1, chosen, torch.where(spread.isnan(), deviation.gather(1, chosen), spread))
     enumerated = torch.zeros_like(m.usable).scatter(1, chosen, True)
     probability, entropy = _join_lags(single, enumerated, chosen, weight, plan, slots)
     outside = torch.where(enumerated, torch.zeros_like(single), single)
@@ -234,7 +259,6 @@ def _summary(
 
 def _one_more(m: Moments, chosen: Tensor, best: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Log odds, coefficient and sd of each column as one more parent beside the best set."""
-    inside = torch.zeros_like(m.usable, dtype=torch.long).scatter(1, chosen, best) > 0
     block, cross = m.matrix[:, :-1, :-1], m.matrix[:, :-1, -1]
     members = _take(m.matrix, chosen)[:, :-1, :-1]
     ridge = torch.where(best > 0, m.slab[:, None], (m.noise * 1e12)[:, None])
@@ -252,7 +276,7 @@ def _one_more(m: Moments, chosen: Tensor, best: Tensor) -> tuple[Tensor, Tensor,
     odds = factor + (log_set_prior(size + 1, m.count.clamp(min=2)) - log_set_prior(size, m.count.clamp(min=2)))[:, None]
     beta = product / (square + m.slab[:, None])
     deviation = (m.noise[:, None] / (square + m.slab[:, None])).sqrt()
-    return odds, torch.where(inside, torch.zeros_like(beta), beta), deviation
+    return odds, beta, deviation
 
 
 def _join_lags(
