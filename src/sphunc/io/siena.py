@@ -19,6 +19,7 @@ from sphunc.errors import DataError
 
 STRUCTURAL_ZERO, STRUCTURAL_ONE = 10, 11
 _MISSING_WORDS = {"na", "nan", "."}
+_MOST_ACTORS = 30_000  # a dense matrix of them takes 7 GB
 _TYPES = {
     "network": {"network"},
     "values": {"behavior", "behaviour", "changing covariate"},
@@ -97,7 +98,10 @@ def read_table(path: Path) -> np.ndarray:
             )
     if not rows:
         raise DataError(f"{path.name}: holds no numbers; give one row per actor")
-    return np.array(rows)
+    table = np.array(rows)
+    if np.isinf(table).any():
+        raise DataError(f"{path.name} row {np.argwhere(np.isinf(table))[0, 0] + 1}: a number is infinite; write NA")
+    return table
 
 
 def read_matrix(path: Path) -> np.ndarray:
@@ -115,8 +119,10 @@ def read_edge_list(path: Path, actors: int | None = None) -> dict[int, np.ndarra
     table = read_table(path)
     if table.shape[1] != 4:
         raise DataError(f"{path.name}: {table.shape[1]} columns; an edge list has sender, receiver, value, wave")
-    n = actors or int(table[:, :2].max())
+    n = actors or int(min(np.nanmax(table[:, :2], initial=1), _MOST_ACTORS))
     _check_actors(path, table[:, :2], n)
+    if np.isnan(table).any() or (table[:, 3] != np.round(table[:, 3])).any():
+        raise DataError(f"{path.name}: a value or wave is missing or not whole; write sender, receiver, value, wave")
     waves = {int(wave): np.zeros((n, n)) for wave in sorted(set(table[:, 3]))}
     for sender, receiver, value, wave in table:
         waves[int(wave)][int(sender) - 1, int(receiver) - 1] = value
@@ -125,10 +131,21 @@ def read_edge_list(path: Path, actors: int | None = None) -> dict[int, np.ndarra
 
 def read_pajek(path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
     """Read a Pajek network (``*Vertices``, then ``*Arcs``, ``*Edges`` or ``*Matrix``): codes ``[n, n]`` and labels."""
+    try:
+        return _pajek(path)
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path.name}: {error}; write '*Vertices n', then '*Arcs' and lines 'i j value'") from error
+
+
+def _pajek(path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
     sections = _pajek_sections(path)
     if not sections or sections[0][0] != "vertices":
         raise DataError(f"{path.name}: does not begin with '*Vertices n'")
     n = int(sections[0][1])
+    if not 1 <= n <= _MOST_ACTORS:
+        raise DataError(f"{path.name}: {n} vertices; give from 1 to {_MOST_ACTORS}")
     labels = [str(i + 1) for i in range(n)]
     for line in sections[0][2]:
         found = re.match(r'\s*(\d+)\s+(?:"([^"]*)"|(\S+))', line)
@@ -160,7 +177,7 @@ def _pajek_sections(path: Path) -> list[tuple[str, str, list[str]]]:
 
 
 def _check_actors(path: Path, index: np.ndarray, n: int) -> None:
-    bad = index[(index < 1) | (index > n) | (index != np.round(index))]
+    bad = index[~((index >= 1) & (index <= n) & (index == np.round(index)))]
     if bad.size:
         raise DataError(
             f"{path.name}: actor {bad.flat[0]:g} is not one of 1 ... {n}; correct it or the number of actors"
@@ -213,7 +230,12 @@ def _session_values(row: Mapping[str, str], folder: Path) -> np.ndarray:
 
 
 def _network_waves(row: Mapping[str, str], file: Path) -> tuple[dict[int, np.ndarray], tuple[str, ...]]:
-    periods = [int(period) for period in row["Period"].split()]
+    periods = [int(period) for period in row["Period"].split() if _is_whole(period)]
+    count = row.get("NbrOfActors", "").strip()
+    if not periods or not (_is_whole(count) or not count):
+        raise DataError(
+            f"{file.name}: Period {row['Period']!r} and NbrOfActors {count!r} of the session must be whole numbers"
+        )
     form = row["Format"].lower()
     if form == "matrix":
         return {periods[0]: read_matrix(file)}, ()
@@ -221,11 +243,14 @@ def _network_waves(row: Mapping[str, str], file: Path) -> tuple[dict[int, np.nda
         codes, labels = read_pajek(file)
         return {periods[0]: codes}, labels
     if form == "siena net":
-        count = row.get("NbrOfActors", "").strip()
         waves = read_edge_list(file, int(count) if count else None)
         n = next(iter(waves.values())).shape[0]
         return {period: waves.get(period, np.zeros((n, n))) for period in periods}, ()
     raise DataError(f"{file.name}: Format {row['Format']!r} is unknown; known: matrix, Siena net, pajek net")
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def _session_rows(path: Path) -> list[dict[str, str]]:
@@ -290,8 +315,11 @@ def _waves_wide(name: str, table: np.ndarray, waves: int, where: str) -> np.ndar
 
 
 def _codes(text: str, default: tuple[int | float, ...]) -> tuple[int | float, ...]:
-    found = tuple(float(word) for word in text.replace(",", " ").split() if word.lower() not in _MISSING_WORDS)
-    return found or default
+    words = [word for word in text.replace(",", " ").split() if word.lower() not in _MISSING_WORDS]
+    try:
+        return tuple(float(word) for word in words) or default
+    except ValueError as error:
+        raise DataError(f"codes {text!r}: {error}; write numbers separated by blanks") from error
 
 
 def read_siena(path: Path, *, group: str | None = None, missing: str = "9", ties: str = "1") -> SienaStudy:

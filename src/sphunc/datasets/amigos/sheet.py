@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +14,8 @@ EXPERIMENT_DATA, ORDER_SHEET, USERS_COLUMN = "Experiment_Data.xlsx", "Long_Video
 # As one public loader lists them; used only where the owner's sheet is not at hand.
 KNOWN_GROUPS = ((7, 1, 2, 16), (6, 32, 4, 3), (29, 5, 27, 21), (18, 14, 17, 22), (15, 11, 12, 10))
 
+# What a damaged zip or a damaged sheet raises, besides its own errors.
+_BROKEN = (KeyError, IndexError, ValueError, OSError, EOFError, NotImplementedError, RuntimeError)
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
@@ -22,13 +25,13 @@ def read_sheet(path: Path, sheet: str) -> list[list[str]]:
     try:
         with zipfile.ZipFile(path) as book:
             part, names = _sheet_part(book, sheet)
-            if part is None:
-                raise DataError(f"{path.name}: has no sheet {sheet!r}; sheets: {', '.join(names)}")
-            shared = _shared_strings(book)
-            rows = ElementTree.fromstring(book.read(part)).iter(f"{_MAIN}row")
-            return [_row_cells(row, shared) for row in rows]
-    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError) as error:
+            if part is not None:
+                shared = _shared_strings(book)
+                rows = ElementTree.fromstring(book.read(part)).iter(f"{_MAIN}row")
+                return [_row_cells(row, shared) for row in rows]
+    except (zipfile.BadZipFile, ElementTree.ParseError, zlib.error, *_BROKEN) as error:
         raise DataError(f"{path.name}: is not a readable .xlsx file ({error}); get it anew") from error
+    raise DataError(f"{path.name}: has no sheet {sheet!r}; sheets: {', '.join(names)}")
 
 
 def _sheet_part(book: zipfile.ZipFile, sheet: str) -> tuple[str | None, list[str]]:

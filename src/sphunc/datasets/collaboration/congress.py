@@ -15,6 +15,7 @@ IDEOLOGY = ("left", "centre", "right")
 PARTIES = {100: "Democrat", 200: "Republican"}
 _MEMBER = ("seniority", "sponsored", "pl", "pb", "pa", "inu", "inb", "inw", "outu", "outb", "outw")
 _NETWORK = ("betweeness", "closeness", "evcent", "connectedness", "cc")
+_SEAT, _WHO = {"id", "committee", "session"}, {"congress", "ids", "party"}
 _COUNTED = ("sponsored", "pl", "pb", "pa", "inu", "inb", "inw", "outu", "outb", "outw", "betweeness")
 
 
@@ -48,7 +49,8 @@ def read_congress(root: Path, *, chamber: str, outcome: str, smallest: int) -> R
     )
 
 
-def _read(path: Path, needed: set[str]) -> pl.DataFrame:
+def _read(path: Path, needed: set[str], keys: set[str]) -> pl.DataFrame:
+    """Read a table whose ``needed`` columns hold numbers, NA or nothing, and whose ``keys`` hold whole numbers."""
     if not path.is_file():
         raise DataError(f"{path}: is not there")
     try:
@@ -57,22 +59,34 @@ def _read(path: Path, needed: set[str]) -> pl.DataFrame:
         raise DataError(f"{path}: cannot be read ({error})") from error
     if absent := sorted(needed - set(table.columns)):
         raise DataError(f"{path}: lacks the column(s) {', '.join(absent)}; columns: {', '.join(table.columns)}")
-    return table
+    numeric = [name for name in table.columns if name in needed | set(_NETWORK)]
+    numbers = table.with_columns(pl.col(numeric).cast(pl.Float64, strict=False))
+    for name in numeric:
+        number = numbers[name]
+        sound = number.is_finite() & ((number == number.round()) & (number.abs() < 1e15) | (name not in keys))
+        wrong = ~sound.fill_null(name not in keys) | (number.is_null() & table[name].is_not_null())
+        if wrong.any():
+            row = int(wrong.arg_max() or 0)
+            what = "a whole number" if name in keys else "a number or NA"
+            raise DataError(f"{path} row {row + 2}, column {name}: {table[name][row]!r} is not {what}; correct it")
+    return numbers.with_columns(pl.col(sorted(keys)).cast(pl.Int64))
 
 
 def _roster(root: Path, chamber: str) -> pl.DataFrame:
-    table = _read(root / ROSTERS[chamber], {"id", "committee", "session"})
+    table = _read(root / ROSTERS[chamber], _SEAT, _SEAT)
     return table.select(
-        pl.col("session").cast(pl.Int64).alias("time"),
+        pl.col("session").alias("time"),
         pl.format("committee {}", pl.col("committee")).alias("group"),
-        pl.col("id").cast(pl.Int64).cast(pl.String).alias("agent"),
+        pl.col("id").cast(pl.String).alias("agent"),
     ).drop_nulls()
 
 
 def _statistics(root: Path, chamber: str) -> pl.DataFrame:
-    table = _read(root / STATISTICS, {"congress", "chamber", "ids", "party", "ideol1", "ideol2", *_MEMBER})
+    table = _read(root / STATISTICS, {*_WHO, "ideol1", "ideol2", *_MEMBER}, _WHO)
+    if "chamber" not in table.columns:
+        raise DataError(f"{root / STATISTICS}: lacks the column chamber (H or S)")
     found = table.filter(pl.col("chamber") == chamber).rename({"congress": "time"})
-    key = pl.col("ids").cast(pl.Int64).cast(pl.String).alias("agent")
+    key = pl.col("ids").cast(pl.String).alias("agent")
     return found.with_columns(key).unique(["time", "agent"], keep="first", maintain_order=True)
 
 

@@ -77,7 +77,7 @@ def read_metadata(path: Path) -> list[Paper]:
 
 def _add(papers: list[Paper], faults: list[str], record: dict[str, str], number: int) -> None:
     absent = [name for name in ("id", "author", "title", "year") if name not in record]
-    if absent or not record["year"].isdigit():
+    if absent or not (record["year"].isascii() and record["year"].isdigit()):
         what = f"no {', '.join(absent)}" if absent else f"year {record['year']!r} is not a number"
         faults.append(f"record before row {number}: {what}")
         return

@@ -21,7 +21,7 @@ LOOK_BACK = 3  # windows in the two features with memory
 
 def daily_returns(close: np.ndarray) -> np.ndarray:
     """Logarithmic returns, ``[tickers, days - 1]``; NaN where either price is missing or not positive."""
-    price = np.where(close > 0, close, np.nan)
+    price = np.where((close > 0) & np.isfinite(close), close, np.nan)
     return np.diff(np.log(price), axis=1)
 
 

@@ -77,7 +77,7 @@ def collect(files: Iterable[tuple[str, bytes]]) -> Collected:
                 found.stances.update(stances(content))
             elif (file := place(path)) is not None:
                 _take(found, file, content)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
             found.faults.append(f"{path}: {_cause(error)}; fetch this file anew or remove its thread")
     return found
 
@@ -187,7 +187,7 @@ def threads(found: Collected) -> list[Thread]:
     for key in sorted(found.tweets):
         try:
             made.append(_thread(found, key))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             found.faults.append(f"{'/'.join(key)}: {error}; correct the file or remove the thread")
     return made
 
