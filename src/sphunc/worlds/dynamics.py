@@ -68,12 +68,14 @@ def group_pull(attendance: csr_matrix, states: Array, power: float) -> Array:
     r"""Mean over an agent's groups of :math:`R_e^q \hat m_e`, ``[N, S, D]``; 0 for agents that met nobody."""
     agents, draws, dim = states.shape
     sizes = np.diff(attendance.indptr)
-    mean = (attendance @ states.reshape(agents, -1)).reshape(-1, draws, dim) / np.maximum(sizes, 1)[:, None, None]
+    mean = (attendance @ states.reshape(agents, draws * dim)).reshape(len(sizes), draws, dim) / np.maximum(sizes, 1)[
+        :, None, None
+    ]
     cohesion = np.sqrt(np.square(mean).sum(-1, keepdims=True))
     pull = mean * cohesion ** (power - 1.0) if power >= 1.0 else _unit_or_zero(mean, cohesion) * cohesion**power
     groups_of = attendance.T.tocsr()
     counts = np.maximum(np.diff(groups_of.indptr), 1)[:, None, None]
-    return (groups_of @ pull.reshape(len(sizes), -1)).reshape(agents, draws, dim) / counts
+    return (groups_of @ pull.reshape(len(sizes), draws * dim)).reshape(agents, draws, dim) / counts
 
 
 def _unit_or_zero(mean: Array, length: Array) -> Array:

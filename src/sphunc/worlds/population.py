@@ -50,10 +50,10 @@ def populate(settings: WorldSettings, rng: Generator) -> Population:
     """Draw the population of a world."""
     scales = np.exp(-settings.anisotropy * np.arange(settings.dim) / max(settings.dim - 1, 1))
     directions = orthonormal(rng.standard_normal((settings.classes, settings.dim)))
-    centres = _centres(settings, directions, scales, rng)
+    centres = _centres(settings, directions, rng)
     community, newcomer = _memberships(settings, rng)
-    own = unit(rng.standard_normal((settings.agents, settings.dim)) * scales)
-    biases = unit(settings.homophily * centres[community] + (1.0 - settings.homophily) * own)
+    own = unit(rng.standard_normal((settings.agents, settings.dim)))
+    biases = unit(scales * (settings.homophily * centres[community] + (1.0 - settings.homophily) * own))
     return Population(
         class_directions=directions,
         centres=centres,
@@ -77,10 +77,8 @@ def orthonormal(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack(basis)
 
 
-def _centres(
-    settings: WorldSettings, directions: NDArray[np.float64], scales: NDArray[np.float64], rng: Generator
-) -> NDArray[np.float64]:
-    blur = unit(rng.standard_normal((settings.communities, settings.dim)) * scales)
+def _centres(settings: WorldSettings, directions: NDArray[np.float64], rng: Generator) -> NDArray[np.float64]:
+    blur = unit(rng.standard_normal((settings.communities, settings.dim)))
     toward = directions[np.arange(settings.communities) % settings.classes]
     seen = unit(toward + CLASS_BLUR * blur)
     candidates = unit(rng.standard_normal((UNSEEN_CANDIDATES, settings.dim)))

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sphunc.errors import ArgumentError
-from sphunc.worlds.settings import WorldSettings, is_count
+from sphunc.worlds.settings import WorldSettings, check_knob, is_count
 
 PRESETS: dict[str, WorldSettings] = {
     "snare": WorldSettings(agents=540, groups=1120, classes=3, features=24, times=5),
@@ -36,7 +36,7 @@ PRESETS: dict[str, WorldSettings] = {
         link_strength=0.8,
         concentration=60.0,
         sharpness=80.0,
-        label_noise=0.04,
+        label_noise=0.03,
     ),
     "financial": WorldSettings(
         agents=5000,
@@ -63,14 +63,14 @@ def settings_for(preset: str, overrides: dict[str, Any]) -> WorldSettings:
     if preset not in PRESETS:
         raise ArgumentError(f"preset={preset!r} is not known; choose one of {', '.join(PRESETS)}")
     base = PRESETS[preset]
-    for name in overrides:
+    for name, value in overrides.items():
         _check_name(name)
+        check_knob(name, value)
     agents, times = overrides.get("agents", base.agents), overrides.get("times", base.times)
     derived: dict[str, Any] = {}
-    if ("agents" in overrides or "times" in overrides) and is_count(agents) and is_count(times):
+    if "agents" in overrides or "times" in overrides:
         derived["groups"] = round(base.groups * (agents / base.agents) * (times / base.times))
-    if is_count(overrides.get("classes", 0)):
-        derived["dim"] = max(base.dim, overrides.get("classes", 0))
+    derived["dim"] = max(base.dim, overrides.get("classes", 0))
     return replace(base, **{name: _as_typed(name, value) for name, value in {**derived, **overrides}.items()})
 
 

@@ -72,18 +72,18 @@ class WorldSettings:
     negative: float = 0.2
     group_pull: float = 1.5
     cohesion_power: float = 2.0
-    concentration: float = 85.0
+    concentration: float = 90.0
     concentration_spread: float = 0.4
     modalities: int = 3
-    view_noise: float = 0.2
+    view_noise: float = 0.12
     view_noise_spread: float = 0.4
     outcome_blur: float = 1.0
-    entry_noise: float = 0.1
+    entry_noise: float = 0.05
     nonlinearity: float = 0.3
     radial: float = 0.2
     missing: float = 0.05
     sharpness: float = 60.0
-    label_noise: float = 0.06
+    label_noise: float = 0.05
     driver_persistence: float = 0.95
     confounder: float = 0.0
     anisotropy: float = 0.0
@@ -93,8 +93,8 @@ class WorldSettings:
     lost_at_test: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            _check_knob(name, getattr(self, name), low, high)
+        for name in _RANGES:
+            check_knob(name, getattr(self, name))
         if self.classes > self.dim:
             raise ArgumentError(f"classes={self.classes} need as many axes, got dim={self.dim}; choose dim >= classes")
         if self.newcomers + self.unseen > 0.8:
@@ -102,6 +102,8 @@ class WorldSettings:
                 f"newcomers={self.newcomers} and unseen={self.unseen} leave too few agents to train on; "
                 "together they may be at most 0.8"
             )
+        if self.newcomers + self.unseen > 0 and self.times < 3:
+            raise ArgumentError(f"times={self.times} leaves no time before newcomers enter; choose times >= 3")
 
     @property
     def entry_time(self) -> int:
@@ -151,7 +153,9 @@ _RANGES: dict[str, tuple[int | float, int | float]] = {
 }
 
 
-def _check_knob(name: str, value: Any, low: int | float, high: int | float) -> None:
+def check_knob(name: str, value: Any) -> None:
+    """Refuse a value of the wrong kind or outside the range of its knob."""
+    low, high = _RANGES[name]
     wants_count = WorldSettings.__dataclass_fields__[name].type == "int"
     if not is_count(value) and (wants_count or not isinstance(value, float)):
         kind = "a whole number" if wants_count else "a number"

@@ -17,7 +17,7 @@ def stream(seed: int, ingredient: str, part: int = 0) -> Generator:
     return Generator(PCG64(SeedSequence(entropy=seed, spawn_key=(INGREDIENTS.index(ingredient), part))))
 
 
-def check_seed(seed: int) -> None:
+def check_seed(seed: object) -> None:
     """Refuse a seed that numpy would refuse, with the argument named."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ArgumentError(f"seed={seed!r} must be a whole number of at least 0; choose for instance seed=0")
