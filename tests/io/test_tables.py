@@ -3,6 +3,8 @@
 import datetime as dt
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -428,3 +430,12 @@ def test_faults_are_values_too(tmp_path):
     fault = caught.value.faults[0]  # pyright: ignore[reportAttributeAccessIssue]
     assert (fault.file, fault.row, fault.column, fault.value) == ("groups.csv", 2, "agent", "q")
     assert json.dumps(fault.remedy)
+
+
+@pytest.mark.slow
+def test_two_million_memberships_take_no_more_than_three_times_the_memory_of_the_data():
+    script = Path(__file__).parents[2] / "benchmarks" / "tables.py"
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    shares = [float(share) for share in re.findall(r"\(([0-9.]+) x the", result.stdout)]
+    assert len(shares) == 2
+    assert max(shares) <= 3, result.stdout

@@ -124,7 +124,7 @@ def numbers(table: Table, name: str, log: FaultLog, *, what: str, nan_is_missing
 def _to_float(column: pl.Series) -> tuple[pl.Series | None, pl.Series]:
     none = pl.Series([False], dtype=pl.Boolean).new_from_index(0, len(column))
     if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null):
-        return column.cast(pl.Float64), none
+        return (column if column.dtype.is_float() else column.cast(pl.Float64)), none
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         text = column.cast(pl.String).str.strip_chars()
         values = text.cast(pl.Float64, strict=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from sphunc.io.cells import common_kind, id_texts, numbers, restore_ids
 from sphunc.io.clock import factorize
@@ -46,17 +47,16 @@ def read_groups(table: Table, scope: Scope) -> dict[str, Any]:
 def _meetings(time: np.ndarray, group: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # A meeting is a group at a time; meetings stand in time order, then in order of first appearance.
     width = int(group.max(initial=0)) + 1
-    key = time.astype(np.int64) * width + group
-    sorted_keys, first = np.unique(np.where(rows & (time >= 0) & (group >= 0), key, -1), return_index=True)
-    keep = sorted_keys >= 0
-    sorted_keys, first = sorted_keys[keep], first[keep]
-    order = np.lexsort((first, sorted_keys // width))
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order))
-    meetings = sorted_keys[order]
-    place = (
-        rank[np.searchsorted(sorted_keys, key).clip(max=len(rank) - 1)] if len(rank) else np.zeros(len(key), np.int32)
-    )
+    key = time.astype(np.int64)
+    key *= width
+    key += group
+    kept = rows & (time >= 0) & (group >= 0)
+    appearing = pl.Series(key if kept.all() else key[kept]).unique(maintain_order=True).to_numpy()
+    meetings = appearing[np.argsort(appearing // width, kind="stable")]
+    by_key = np.argsort(meetings).astype(np.int32)
+    place = np.zeros(len(key), dtype=np.int32)
+    if len(meetings):
+        place = by_key[np.searchsorted(meetings[by_key], key).clip(max=len(meetings) - 1)]
     return np.stack([meetings // width, meetings % width]), place
 
 

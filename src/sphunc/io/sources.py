@@ -116,7 +116,7 @@ def _to_polars(source: Any) -> pl.DataFrame:
 
 def _read_parquet(kind: str, path: Path, log: FaultLog) -> Table | None:
     try:
-        frame = pl.read_parquet(path, glob=False)
+        frame = pl.read_parquet(path, glob=False, low_memory=True)
     except (pl.exceptions.PolarsError, OSError) as error:
         problem = f"this is not a readable Parquet file ({_first_line(error)})"
         log.add(Fault(path.name, problem, "It may be truncated or still being written: write or copy it again"))
