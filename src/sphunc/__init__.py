@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
     from sphunc.hypergraph import TemporalHypergraph
     from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
+    from sphunc.model import SphUncConfig
     from sphunc.nn.conv import AngularHypergraphConv
     from sphunc.sphere import VonMisesFisher, vmf_entropy
     from sphunc.worlds import World, simulate
@@ -27,6 +28,7 @@ _HOME = {
     "DataError": "sphunc.errors",
     "InfluenceGraph": "sphunc.causal",
     "MissingExtraError": "sphunc.errors",
+    "SphUncConfig": "sphunc.model",
     "SphuncError": "sphunc.errors",
     "TemporalHypergraph": "sphunc.hypergraph",
     "VonMisesFisher": "sphunc.sphere",
@@ -49,6 +51,7 @@ __all__ = [
     "DataError",
     "InfluenceGraph",
     "MissingExtraError",
+    "SphUncConfig",
     "SphuncError",
     "TemporalHypergraph",
     "VonMisesFisher",

@@ -1,0 +1,163 @@
+"""Every setting of the model as one frozen value, with the paper's literal preset and its ten ablations."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sphunc.errors import ArgumentError
+
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class SphUncConfig(BaseModel):
+    """Settings of :class:`sphunc.SphUnc`; frozen, printable, and the same after a round trip through JSON.
+
+    Example:
+        >>> config = SphUncConfig(dim=16)
+        >>> SphUncConfig.model_validate_json(config.model_dump_json()) == config
+        True
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    dim: Annotated[int, Field(ge=2)] = 128
+    """D, dimension of the latent sphere."""
+    horizon: Count = 1
+    """Steps from the origin of a forecast to its target."""
+    layers: Annotated[int, Field(ge=0)] = 3
+    """Layers of attention inside groups."""
+    dropout: Share = 0.1
+    """Probability of dropping an entry of a message while training."""
+    aleatoric_width: Count = 64
+    """Hidden units of the head that learns the noise of outcomes."""
+    samples: Count = 100
+    """Monte Carlo draws of simulated interventions."""
+
+    geometry: Literal["sphere", "euclidean"] = "sphere"
+    """Where latent states live."""
+    attention: Literal["others", "with_self", "dot_product"] = "others"
+    """Whom an agent listens to, and how it is weighed; "with_self" is the paper's formula."""
+    grouping: Literal["hyperedges", "pairs"] = "hyperedges"
+    """Groups as they are, or torn into pairs."""
+    initial_projection: Literal["signal", "gaussian"] = "signal"
+    """Projection before training: along what varies between agents, or at random."""
+    kappa_from: Literal["direction", "evidence"] = "evidence"
+    """What the concentration head reads: the direction alone (the paper), or how much evidence there is."""
+    outcome_evidence: bool = True
+    """Whether outcomes seen up to the origin are evidence too."""
+    support: bool = True
+    """Whether concentration shrinks far away from all training states."""
+    uncertainty: Literal["both", "aleatoric", "epistemic"] = "both"
+    """Parts that the total uncertainty is made of."""
+    fusion: Literal["monotone", "ad_hoc"] = "monotone"
+    """Fusion of the parts: non-decreasing by construction, or unconstrained."""
+    scm: bool = True
+    """Whether influence links act in the forecast."""
+    max_lag: Count | None = None
+    """Largest lag of influence; None decides by evidence."""
+
+    lambda_entropy: Weight = 0.1
+    """Weight of the entropy calibration loss, the paper's lambda 1."""
+    lambda_causal: Weight = 0.1
+    """Weight of the causal loss, the paper's lambda 2."""
+    learning_rate: Rate = 3e-3
+    """Step size of AdamW."""
+    weight_decay: Weight = 1e-4
+    """Weight decay of AdamW."""
+    gradient_clip: Rate | None = 1.0
+    """Largest norm of a gradient; None leaves gradients alone."""
+    updates: Literal["joint", "alternating"] = "joint"
+    """All parameters at once, or encoder, concentration, structure and fusion in turn."""
+    batch_size: Count | None = None
+    """Agents whose outcomes make one step; None takes all of them."""
+    epochs: Count = 200
+    """Most passes over the training origins."""
+    patience: Count = 30
+    """Passes without improvement on held-out outcomes before training ends."""
+    structure_epochs: Annotated[int, Field(ge=0)] = 20
+    """First passes, during which the influence structure is learned anew on a schedule."""
+    structure_every: Count = 10
+    """Passes between two such renewals."""
+    folds: Annotated[int, Field(ge=2)] = 3
+    """Parts of the agents for cross-fitting empirical errors."""
+    holdout: Literal["auto", "times", "agents"] = "auto"
+    """What is held out to stop and to calibrate: later times, or agents in turn; "auto" takes times if there are
+    enough."""
+    refit: bool = False
+    """With held-out times: train once more, on all times, for as many passes as the held-out times chose."""
+
+    @classmethod
+    def paper(cls) -> SphUncConfig:
+        """Return the literal preset: the paper's formulas and its table of hyperparameters, where they say enough."""
+        return cls(
+            dim=128,
+            layers=3,
+            dropout=0.3,
+            aleatoric_width=64,
+            samples=100,
+            learning_rate=5e-4,
+            batch_size=256,
+            structure_epochs=20,
+            attention="with_self",
+            initial_projection="gaussian",
+            kappa_from="direction",
+            outcome_evidence=False,
+            support=False,
+            max_lag=2,
+            updates="alternating",
+        )
+
+    @classmethod
+    def ablation(cls, name: str, **settings: Any) -> SphUncConfig:
+        """Return one row of the paper's table of ablations, on top of the default and ``settings``."""
+        if name not in ABLATIONS:
+            raise ArgumentError(f"ablation {name!r} is not known; choose one of {', '.join(ABLATIONS)}")
+        return configure(**{**settings, **ABLATIONS[name]})
+
+
+ABLATIONS = MappingProxyType(
+    {
+        "full": {},
+        "euclidean": {"geometry": "euclidean"},
+        "only_aleatoric": {"uncertainty": "aleatoric"},
+        "only_epistemic": {"uncertainty": "epistemic"},
+        "ad_hoc_fusion": {"fusion": "ad_hoc"},
+        "no_scm": {"scm": False},
+        "no_entropy_loss": {"lambda_entropy": 0.0},
+        "no_causal_regularisation": {"lambda_causal": 0.0},
+        "dot_product_attention": {"attention": "dot_product"},
+        "pairwise_only": {"grouping": "pairs"},
+    }
+)
+"""What each row of the paper's table of ablations changes."""
+
+
+def configure(**settings: Any) -> SphUncConfig:
+    """Make a configuration; a setting that is unknown or out of range raises an error that says what is allowed."""
+    for name in settings:
+        check_setting(name)
+    try:
+        return SphUncConfig(**settings)
+    except ValidationError as error:
+        faults = [f"{fault['loc'][0]} is {fault['input']!r}: {_lower(fault['msg'])}" for fault in error.errors()]
+        raise ArgumentError("; ".join(faults)) from None
+
+
+def check_setting(name: str) -> None:
+    """Refuse a name that is no setting, with the one that was probably meant."""
+    known = list(SphUncConfig.model_fields)
+    if name not in known:
+        close = get_close_matches(name, known, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise ArgumentError(f"{name!r} is not a setting of SphUnc{hint}; allowed: {', '.join(known)}")
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]

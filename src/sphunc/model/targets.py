@@ -1,0 +1,70 @@
+"""What a forecast is judged on: outcomes laid beside their origins, and which of them count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+
+from sphunc._typing import Bool, Int, Tensor
+from sphunc.errors import ArgumentError
+from sphunc.hypergraph import TemporalHypergraph
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Outcomes at ``t + horizon``, in the row of their origin t.
+
+    Attributes:
+        outcome: ``[T, N]`` classes or ``[T, N, K]`` numbers; 0 where none is known.
+        mask: ``[T, N]`` True where a forecast from this origin counts.
+    """
+
+    outcome: Tensor
+    mask: Bool[Tensor, "time agent"]
+
+    def only(self, cells: Bool[Tensor, "*time agent"]) -> Targets:
+        """Return the same outcomes, of which only those in ``cells`` (``[T, N]`` or ``[N]``) count."""
+        return Targets(self.outcome, self.mask & cells)
+
+    def until(self, stop: int) -> Targets:
+        """Return the rows of the origins ``0 ... stop - 1``."""
+        return Targets(self.outcome[:stop], self.mask[:stop])
+
+    @property
+    def count(self) -> int:
+        """How many outcomes count."""
+        return int(self.mask.sum())
+
+
+def targets_of(data: TemporalHypergraph, horizon: int, origins: Iterable[int] | None = None) -> Targets:
+    """Lay the outcomes of ``data`` beside their origins.
+
+    Args:
+        data: T times.
+        horizon: steps from origin to target.
+        origins: time indices that count; None takes all whose target is in the data.
+
+    Returns:
+        T rows; origins whose target lies beyond the data do not count.
+    """
+    if data.y is None:
+        raise ArgumentError("data has no outcomes; give an outcomes table to learn from, or call predict only")
+    outcome, mask = torch.zeros_like(data.y), torch.zeros_like(data.y_mask)
+    known = max(data.num_times - horizon, 0)
+    outcome[:known] = data.y[horizon:]
+    mask[:known] = data.y_mask[horizon:]
+    if origins is not None:
+        chosen = torch.zeros(data.num_times, dtype=torch.bool, device=mask.device)
+        chosen[list(origins)] = True
+        mask &= chosen.unsqueeze(1)
+    return Targets(outcome, mask)
+
+
+def folds_of(num_agents: int, folds: int, generator: torch.Generator) -> Int[Tensor, " agent"]:
+    """Deal the agents at random into ``folds`` parts of equal size (to one agent)."""
+    order = torch.randperm(num_agents, generator=generator, device=generator.device)
+    part = torch.empty_like(order)
+    part[order] = torch.arange(num_agents, device=order.device) % folds
+    return part

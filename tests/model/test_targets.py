@@ -1,0 +1,50 @@
+"""Outcomes stand in the row of their origin, and only those that were asked for count."""
+
+import pytest
+import torch
+
+from sphunc.errors import ArgumentError
+from sphunc.hypergraph import assemble
+from sphunc.model.targets import folds_of, targets_of
+
+
+def panel(T=4, classes=("no", "yes")):
+    cells = [(t, a) for t in range(T) for a in range(2)]
+    return assemble(
+        times=range(T),
+        node_ids="ab",
+        outcomes=([t for t, _ in cells], [a for _, a in cells], [(t + a) % 2 for t, a in cells]),
+        class_names=classes,
+    )
+
+
+@pytest.mark.parametrize("horizon", [1, 2])
+def test_outcomes_stand_beside_their_origin(horizon):
+    data = panel()
+    targets = targets_of(data, horizon)
+    for t in range(4 - horizon):
+        assert torch.equal(targets.outcome[t], data.y[t + horizon])
+    assert targets.mask.sum(1).tolist() == [2] * (4 - horizon) + [0] * horizon
+
+
+def test_only_the_origins_and_cells_asked_for_count():
+    targets = targets_of(panel(), 1, origins=[1])
+    assert targets.mask.nonzero().tolist() == [[1, 0], [1, 1]]
+    assert targets.only(torch.tensor([True, False])).mask.nonzero().tolist() == [[1, 0]]
+    assert targets.until(1).count == 0
+
+
+def test_a_horizon_beyond_the_data_leaves_nothing():
+    assert targets_of(panel(), 9).count == 0
+
+
+def test_data_without_outcomes_is_refused():
+    with pytest.raises(ArgumentError, match="data has no outcomes; give an outcomes table"):
+        targets_of(assemble(times=[0], node_ids="a"), 1)
+
+
+def test_folds_are_even_random_and_repeatable():
+    parts = [folds_of(10, 3, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)]
+    assert torch.bincount(parts[0]).tolist() == [4, 3, 3]
+    assert torch.equal(parts[0], parts[1])
+    assert not torch.equal(parts[0], parts[2])
