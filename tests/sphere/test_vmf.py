@@ -27,11 +27,19 @@ CROSS_ZERO = {"entropy", "log_normalizer", "peak"}
 POINTS = ("grid", "held-out")
 
 
-def floor(name: str, dim: int) -> float:
-    """Errors are relative; where a quantity crosses zero relative to max(1, |truth|), with the published exception."""
-    if name not in CROSS_ZERO:
-        return 0.0
-    return max(1.0, 1e-2 * abs(sphere.log_surface_area(dim))) if name == "log_normalizer" else 1.0
+FLOORS = {name: 1.0 if name in CROSS_ZERO else 0.0 for name in FUNCTIONS}
+"""Errors are relative; of a quantity that crosses zero, relative to max(1, |truth|)."""
+
+LAST_POSITIVE_AREA = 18
+"""Up to this D the sphere's area is above 1: entropy and peak cross zero. Above it log C does, and they do not."""
+
+CROSSING_DIMS = sorted({round(2 * 50_000 ** (i / 39)) for i in range(40)} | {3, 16, 18, 19, 53, 54, 64, 128, 512, 4096})
+CROSSINGS = [
+    (name, dim)
+    for dim in CROSSING_DIMS
+    for name in (("entropy", "peak") if dim <= LAST_POSITIVE_AREA else ("log_normalizer",))
+]
+AROUND = (0.0, 1e-15, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2, 0.04, 0.0624, 0.0626, 0.15)
 
 
 @pytest.mark.parametrize("points", POINTS)
@@ -39,28 +47,43 @@ def floor(name: str, dim: int) -> float:
 def test_float64_error_is_below_1e_13(name, points, arb_truth):
     for dim, kappa in arb_truth.points[points]:
         value = FUNCTIONS[name](torch.tensor(kappa, dtype=torch.float64), dim).item()
-        assert arb_truth.error(value, arb_truth.at(dim, kappa)[name], floor(name, dim)) < 1e-13, (dim, kappa)
+        assert arb_truth.error(value, arb_truth.at(dim, kappa)[name], FLOORS[name]) < 1e-13, (dim, kappa)
 
 
 @pytest.mark.parametrize("points", POINTS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_float32_error_is_below_5e_7(name, points, arb_truth):
+def test_float32_error_is_below_6e_8(name, points, arb_truth):
     for dim, kappa in arb_truth.points[points]:
         narrow = torch.tensor(kappa, dtype=torch.float32)
         value = FUNCTIONS[name](narrow, dim)
         assert value.dtype == torch.float32
         exact = arb_truth.at(dim, narrow.item())[name]
-        assert arb_truth.error(value.item(), exact, floor(name, dim)) < 5e-7, (dim, kappa)
+        assert arb_truth.error(value.item(), exact, FLOORS[name]) < 6e-8, (dim, kappa)
 
 
-@pytest.mark.parametrize(
-    "dim, zero", [(128, 239.41991990083486), (2048, 7294.454464746526), (100_000, 573231.86849606)]
-)
-def test_log_normalizer_at_its_zero_is_as_good_as_its_terms(dim, zero, arb_truth):
-    for kappa in (zero, zero * 1.000001, zero * 0.9999):
-        exact = arb_truth.at(dim, kappa)["log_normalizer"]
-        missed = arb_truth.error(sphere.log_normalizer(kappa, dim).item(), exact, floor=1.0)
-        assert missed < 1e-15 * abs(sphere.log_surface_area(dim))
+def crossing(name: str, dim: int) -> float:
+    """Where a quantity changes sign, by bisection of log kappa."""
+    low, high = -7.0, 21.0
+    at_low = FUNCTIONS[name](math.exp(low), dim) > 0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (FUNCTIONS[name](math.exp(middle), dim) > 0) == at_low else (low, middle)
+    return math.exp(low)
+
+
+@pytest.mark.parametrize("name, dim", CROSSINGS)
+def test_float64_error_at_and_around_every_zero_is_below_1e_13(name, dim, arb_truth):
+    zero = crossing(name, dim)
+    assert float(arb_truth.at(dim, zero * 0.99)[name]) * float(arb_truth.at(dim, zero * 1.01)[name]) < 0
+    for kappa in (zero * (1 + sign * share) for share in AROUND for sign in (-1, 1)):
+        exact = arb_truth.at(dim, kappa)[name]
+        assert arb_truth.error(FUNCTIONS[name](kappa, dim).item(), exact, floor=1.0) <= 1e-13, kappa
+
+
+def test_each_quantity_crosses_zero_only_where_tested():
+    """All three are monotone: the sign at kappa = 0 decides, and it is that of the log-area."""
+    areas = [sphere.log_surface_area(dim) for dim in range(2, 2000)]
+    assert [area > 0 for area in areas] == [dim <= LAST_POSITIVE_AREA for dim in range(2, 2000)]
 
 
 @pytest.mark.parametrize("dim", [2, 128, 4096])
@@ -68,7 +91,7 @@ def test_larger_concentrations_are_computed_too(dim, arb_truth):
     for kappa in (1e12, 1e15):
         for name, function in FUNCTIONS.items():
             value = function(torch.tensor(kappa, dtype=torch.float64), dim).item()
-            assert arb_truth.error(value, arb_truth.at(dim, kappa)[name], floor(name, dim)) < 1e-13, (name, kappa)
+            assert arb_truth.error(value, arb_truth.at(dim, kappa)[name], FLOORS[name]) < 1e-13, (name, kappa)
 
 
 @pytest.mark.parametrize("dim", [2, 3, 16, 64, 128])
@@ -139,6 +162,15 @@ def test_paper_bessel_expansion_has_the_wrong_sign():
 def directions(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
     x = torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return torch.nn.functional.normalize(x, dim=-1).to(dtype)
+
+
+@pytest.mark.parametrize("turn, apart", [(0, 0.0), (1, 2.0)])
+@pytest.mark.parametrize("dim, kappa1, kappa2", [(2, 5.0, 7.0), (16, 1e6, 2e6), (128, 50.0, 49.0), (4096, 1e3, 1e-2)])
+def test_kl_error_is_below_5e_13(dim, kappa1, kappa2, turn, apart, arb_truth):
+    mu1, mu2 = torch.eye(dim, dtype=torch.float64)[[0, turn]]
+    one, two = arb_truth.at(dim, kappa1), arb_truth.at(dim, kappa2)
+    exact = two["g"] - one["g"] - one["A"] * (kappa2 - kappa1) + one["A"] * kappa2 * apart / 2
+    assert arb_truth.error(sphere.vmf_kl(mu1, kappa1, mu2, kappa2).item(), exact) < 5e-13
 
 
 def test_kl_between_laws_is_the_expected_log_ratio():

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sphunc.sphere.anchor import anchored
 from sphunc.sphere.regions import Region, cover, select
 
 CHUNK = 32_768
@@ -45,7 +46,7 @@ QUANTITIES = {
     "kl_slope": Quantity(lambda at, k, dim: at.A1().mul_(k), "kl_bend"),
     "kl_bend": Quantity(lambda at, k, dim: at.A1() + k * at.A2(), "kl_third"),
     "kl_third": Quantity(lambda at, k, dim: 2 * at.A2() + k * at.A3(), None),
-    "log_normalizer": Quantity(lambda at, k, dim: -log_surface_area(dim) - at.g(), "A", -1),
+    "log_normalizer": Quantity(lambda at, k, dim: anchored(k, dim, -log_surface_area(dim) - at.g()), "A", -1),
     "peak": Quantity(lambda at, k, dim: -log_surface_area(dim) - at.g_gap(), "gap"),
     "g": Quantity(lambda at, k, dim: at.g(), "A"),
     "g_gap": Quantity(lambda at, k, dim: at.g_gap(), "gap", -1),
