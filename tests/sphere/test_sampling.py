@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import dataclass
+from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import torch
 from scipy import integrate, stats
 
-from sphunc.sphere import VonMisesFisher, mean_resultant_length, mean_resultant_slope
+from sphunc.sphere import VonMisesFisher
 from sphunc.sphere.sampling import draw, envelope, implicit_slope, redraw_fixed
 
 COUNT = 40_000
@@ -58,13 +62,12 @@ def test_angle_follows_the_law(dim, kappa, dtype):
 
 
 @pytest.mark.parametrize("dim, kappa", SETTINGS)
-def test_mean_resultant_length_within_monte_carlo_error(dim, kappa):
+def test_mean_resultant_length_within_monte_carlo_error(dim, kappa, arb_truth):
     mu = a_direction(dim)[None]
     k = torch.tensor([kappa], dtype=torch.float64)
     x, _ = draw(mu, k, COUNT, seeded(2))
     short = (x[:, 0] - mu).square().sum(-1) / 2
-    exact = 1 - mean_resultant_length(k, dim) if kappa < 1e5 else (dim - 1) / (2 * k)
-    assert abs(short.mean() - exact.item()) < 4.5 * short.std() / COUNT**0.5
+    assert abs(short.mean() - float(arb_truth.at(dim, kappa)["gap"])) < 4.5 * short.std() / COUNT**0.5
 
 
 @pytest.mark.parametrize("dim", [2, 3, 16, 128])
@@ -87,54 +90,99 @@ def test_redraws_without_asking_the_device_give_the_same_law():
     assert stats.kstest(np.arccos(t.numpy()), angle_cdf(128, 200.0)).pvalue > 1e-4
 
 
-@pytest.mark.parametrize(
-    "dim, kappa", [(2, 1.0), (2, 5.0), (3, 0.0), (3, 2.0), (5, 20.0), (16, 3.0), (128, 50.0), (512, 1e3)]
-)
-def test_implicit_slope_against_quadrature(dim, kappa):
-    """dt/dkappa = -(dF/dkappa) / f, with F the distribution function of t, integrated numerically in the angle."""
-    k = torch.tensor([kappa], dtype=torch.float64)
-    law = envelope(k, dim)
-    A, sd = mean_resultant_length(k, dim).item(), mean_resultant_slope(k, dim).sqrt().item()
-    A_exact = A
-    for offset in (-2.0, -0.5, 0.3, 1.0):
-        t = min(max(A + offset * sd, -0.95), 0.95)
-        z = torch.tensor([[(t - law.t0.item()) / (1 - law.t0.item() * t)]], dtype=torch.float64)
-        K = implicit_slope(k, z, dim).item()
-        theta = math.acos(t)
+@dataclass(frozen=True)
+class AlongTheMode:
+    """The law of t = mu . x in 25 digits, with its mean and variance from Arb."""
 
-        def weight(a, theta=theta):
-            log_ratio = kappa * (math.cos(a) - math.cos(theta)) + (dim - 2) * math.log(math.sin(a) / math.sin(theta))
-            return math.exp(log_ratio) * (math.cos(a) - A_exact)
+    dim: int
+    kappa: Any
+    mean: Any
+    sd: Any
 
-        integral, _ = integrate.quad(weight, theta, math.pi, epsabs=0, epsrel=1e-11, limit=400)
-        assert math.sin(theta) ** 2 * K == pytest.approx(-integral * math.sin(theta), rel=1e-6)
+    @property
+    def mode(self) -> Any:
+        """t0 of the Moebius coordinate."""
+        n = self.dim - 1
+        b = n / (2 * self.kappa + mpmath.sqrt(4 * self.kappa**2 + n * n))
+        return (1 - b) / (1 + b)
+
+    def implicit_slope(self, t: Any) -> Any:
+        """K = (dt/dkappa) / (1 - t^2) with dt/dkappa = -(dF/dkappa) / f, F integrated over the angle, shorter tail."""
+        theta, width = mpmath.acos(t), 1 / mpmath.sqrt(self.kappa + self.dim - 1)
+        end = min(theta + 12 * width, mpmath.pi) if t < self.mean else max(theta - 12 * width, mpmath.mpf(0))
+        panels = mpmath.linspace(theta, end, 2 + int(abs(end - theta) / (2 * width)))
+
+        def weighted(a):
+            ratio = (mpmath.sin(a) / mpmath.sin(theta)) ** (self.dim - 2)
+            return mpmath.exp(self.kappa * (mpmath.cos(a) - t)) * ratio * (mpmath.cos(a) - self.mean)
+
+        integral: Any = mpmath.quad(weighted, panels, method="gauss-legendre")
+        return -integral / mpmath.sin(theta)
+
+
+def along_the_mode(dim: int, kappa: float, arb_truth) -> AlongTheMode:
+    exact = arb_truth.at(dim, kappa)
+    mean, variance = (mpmath.mpf(exact[name].mid().str(60, radius=False)) for name in ("A", "A1"))
+    return AlongTheMode(dim, mpmath.mpf(kappa), mean, mpmath.sqrt(variance))
+
+
+@pytest.mark.parametrize("dim", [2, 3, 4, 5, 16, 17, 64, 65, 256, 257, 1024, 100_000])
+def test_kappa_gradient_error_is_below_1e_12_within_four_deviations_and_1e_9_within_eight(dim, arb_truth):
+    shares = (0.0, 0.3, 0.6, 1.0, 2.0, 6.0, 1e4, 1e9 / dim)
+    for share, offset in itertools.product(shares, (-8, -4, -1, 0.3, 2, 4)):
+        k = torch.tensor([share * dim], dtype=torch.float64)
+        with mpmath.workdps(25):
+            law = along_the_mode(dim, k.item(), arb_truth)
+            t = law.mean + offset * law.sd
+            if not -1 < t < 1 - (1 - law.mean) / 100:
+                continue
+            z = torch.tensor([[float((t - law.mode) / (1 - law.mode * t))]], dtype=torch.float64)
+            rounded = (z.item() + law.mode) / (1 + law.mode * z.item())
+            missed = float(abs(implicit_slope(k, z, dim).item() / law.implicit_slope(rounded) - 1))
+        assert missed < (1e-12 if abs(offset) <= 4 else 1e-9), (share, offset)
+
+
+@pytest.mark.parametrize("dim, kappa", [(2, 10.0), (3, 10.0), (17, 17.0), (128, 50.0)])
+def test_kappa_gradient_of_samples_is_the_implicit_derivative(dim, kappa, arb_truth):
+    """dx/dkappa = K(t)(mu - t x), through autograd, to 1e-12 of its length."""
+    mu, c = a_direction(dim), a_direction(dim + 1)[:dim]
+    k = torch.full((8,), kappa, dtype=torch.float64, requires_grad=True)
+    x = VonMisesFisher(mu, k).rsample(generator=seeded(5))
+    (found,) = torch.autograd.grad((x @ c).sum(), k)
+    for sample, gradient in zip(x.detach(), found, strict=True):
+        t = (sample @ mu).item()
+        with mpmath.workdps(25):
+            K = float(along_the_mode(dim, kappa, arb_truth).implicit_slope(mpmath.mpf(t)))
+        moved = K * (mu - t * sample)
+        assert abs(gradient - moved @ c) < 1e-12 * moved.norm()
 
 
 @pytest.mark.parametrize("dim, kappa", [(2, 3.0), (3, 0.0), (3, 10.0), (16, 5.0), (128, 50.0), (128, 200.0)])
-def test_gradients_meet_closed_forms(dim, kappa):
+def test_gradients_meet_closed_forms(dim, kappa, arb_truth):
     """E[c.x] = A c.mu: its gradient is A' c.mu in kappa and A times the tangent part of c in mu."""
     mu = a_direction(dim).requires_grad_()
     k = torch.full((COUNT,), kappa, dtype=torch.float64, requires_grad=True)
     c = a_direction(dim + 1)[:dim]
     x = VonMisesFisher(mu, k).rsample(generator=seeded(5))
     (per_sample,) = torch.autograd.grad((x @ c).sum(), k, retain_graph=True)
-    slope = mean_resultant_slope(kappa, dim) * (c @ mu)
+    A, A1 = (float(arb_truth.at(dim, kappa)[name]) for name in ("A", "A1"))
+    slope = A1 * (c @ mu)
     assert abs(per_sample.mean() - slope) < 4.5 * per_sample.std() / COUNT**0.5
     (turn,) = torch.autograd.grad((x @ c).mean(), mu)
-    exact = mean_resultant_length(kappa, dim) * (c - (c @ mu) * mu)
+    exact = A * (c - (c @ mu) * mu)
     assert (turn - exact).norm() < 6 * (dim / COUNT) ** 0.5 * c.norm()
     assert abs(turn @ mu) < 1e-12
 
 
 @pytest.mark.parametrize("dim, kappa", [(3, 10.0), (128, 50.0)])
-def test_second_moment_gradient(dim, kappa):
-    """E[(mu.x)^2] = A' + A^2."""
+def test_second_moment_gradient(dim, kappa, arb_truth):
+    """E[(mu.x)^2] = A' + A^2, whose derivative is A'' + 2 A A'."""
     mu = a_direction(dim)
     k = torch.full((COUNT,), kappa, dtype=torch.float64, requires_grad=True)
     x = VonMisesFisher(mu, k).rsample(generator=seeded(6))
     (per_sample,) = torch.autograd.grad(((x @ mu) ** 2).sum(), k)
-    probe = torch.tensor(kappa, dtype=torch.float64, requires_grad=True)
-    (exact,) = torch.autograd.grad(mean_resultant_slope(probe, dim) + mean_resultant_length(probe, dim) ** 2, probe)
+    A, A1, A2 = (float(arb_truth.at(dim, kappa)[name]) for name in ("A", "A1", "A2"))
+    exact = A2 + 2 * A * A1
     assert abs(per_sample.mean() - exact) < 4.5 * per_sample.std() / COUNT**0.5
 
 

@@ -34,6 +34,9 @@ EXPLICIT_TANGENT_DIM = 8
 FIXED_ROUNDS = 48
 """Redraws on an accelerator, where asking whether any are left would wait for it; all fail with probability 1e-21."""
 
+TAYLOR_TERMS = ((4, 52), (16, 40), (64, 28), (256, 16))
+"""Terms of the kappa gradient up to each D, 12 above: the Taylor variable is of size D^(-1/2) over the law."""
+
 
 @dataclass(frozen=True)
 class Envelope:
@@ -172,8 +175,8 @@ def draw(
 
 
 def _taylor_terms(dim: int) -> int:
-    """Terms that bring K below 1e-10 of its size over the bulk of the law."""
-    return 10 if dim > 256 else 14 if dim > 16 else 28
+    """Terms that bring the error of K below 1e-12 within four standard deviations of the mean of t."""
+    return next((terms for largest, terms in TAYLOR_TERMS if dim <= largest), 12)
 
 
 def implicit_slope(
@@ -237,8 +240,9 @@ def rsample_vmf(
 ) -> Float[Tensor, "sample law dim"]:
     """``count`` reparameterised samples of each law; gradients flow to ``mu`` and ``kappa``, once.
 
-    The derivative in kappa is that of the sample at fixed quantile, with a relative error below 1e-8 (D <= 4),
-    1e-10 (D >= 5) over the bulk of the law. A ``generator`` fixes the draw; None takes torch's own.
+    The derivative in kappa is that of the sample at fixed quantile, K(t)(mu - t x). In float64 the relative error of K
+    is below 1e-12 where t = mu . x is within four standard deviations of its mean, 1e-9 within eight; mu - t x has the
+    rounding of the coordinates. A ``generator`` fixes the draw; None takes torch's own.
     """
     x, z = draw(mu, kappa, count, generator)
     if not (torch.is_grad_enabled() and (mu.requires_grad or kappa.requires_grad)):
