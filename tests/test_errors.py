@@ -21,6 +21,8 @@ def test_leaf_is_a_sphunc_error_and_a_builtin(leaf: type[Exception]) -> None:
         (errors.ArgumentError, ValueError),
         (errors.ArgumentTypeError, TypeError),
         (errors.DataError, ValueError),
+        (errors.CheckpointError, ValueError),
+        (errors.NotFittedError, AttributeError),
         (errors.MissingExtraError, ImportError),
     ],
 )

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphunc.causal import InfluenceGraph, discover
     from sphunc.datasets import load_dataset
-    from sphunc.errors import ArgumentError, ArgumentTypeError, DataError, MissingExtraError, SphuncError
+    from sphunc.errors import (
+        ArgumentError,
+        ArgumentTypeError,
+        CheckpointError,
+        DataError,
+        MissingExtraError,
+        NotFittedError,
+        SphuncError,
+    )
     from sphunc.hypergraph import TemporalHypergraph
     from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
     from sphunc.model import SphUncConfig
@@ -25,9 +33,11 @@ _HOME = {
     "AngularHypergraphConv": "sphunc.nn.conv",
     "ArgumentError": "sphunc.errors",
     "ArgumentTypeError": "sphunc.errors",
+    "CheckpointError": "sphunc.errors",
     "DataError": "sphunc.errors",
     "InfluenceGraph": "sphunc.causal",
     "MissingExtraError": "sphunc.errors",
+    "NotFittedError": "sphunc.errors",
     "SphUncConfig": "sphunc.model",
     "SphuncError": "sphunc.errors",
     "TemporalHypergraph": "sphunc.hypergraph",
@@ -48,9 +58,11 @@ __all__ = [
     "AngularHypergraphConv",
     "ArgumentError",
     "ArgumentTypeError",
+    "CheckpointError",
     "DataError",
     "InfluenceGraph",
     "MissingExtraError",
+    "NotFittedError",
     "SphUncConfig",
     "SphuncError",
     "TemporalHypergraph",

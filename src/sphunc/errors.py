@@ -19,5 +19,13 @@ class DataError(SphuncError, ValueError):
     """Data that a user brought is faulty; the message lists every fault with its place and its remedy."""
 
 
+class CheckpointError(SphuncError, ValueError):
+    """A saved model or training state cannot be read, or does not belong to what it is asked to continue."""
+
+
+class NotFittedError(SphuncError, AttributeError, ValueError):
+    """A model was asked for something that it learns in ``fit``."""
+
+
 class MissingExtraError(SphuncError, ImportError):
     """A feature needs an optional dependency that is not installed."""
