@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow check lint types contracts docs examples format bench-sphere clean
+.PHONY: demo test test-slow check lint types contracts docs examples format bench-sphere bench-structure clean
 
 demo: .venv/core
 	$(BIN)/sphunc demo
@@ -40,6 +40,10 @@ format: .venv/dev
 
 bench-sphere: .venv/dev
 	$(BIN)/python benchmarks/sphere.py
+
+bench-structure: .venv/dev
+	$(PIP) install -c constraints.txt -e ".[pcmci]"
+	$(BIN)/python benchmarks/structure.py
 
 .venv/core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sphunc needs Python 3.11 or newer; got " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 demo")'
