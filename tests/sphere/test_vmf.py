@@ -33,7 +33,9 @@ FLOORS = {name: 1.0 if name in CROSS_ZERO else 0.0 for name in FUNCTIONS}
 LAST_POSITIVE_AREA = 18
 """Up to this D the sphere's area is above 1: entropy and peak cross zero. Above it log C does, and they do not."""
 
-CROSSING_DIMS = sorted({round(2 * 50_000 ** (i / 39)) for i in range(40)} | {3, 16, 18, 19, 53, 54, 64, 128, 512, 4096})
+CROSSING_DIMS = sorted(
+    {round(2 * 50_000 ** (i / 39)) for i in range(40)} | {3, 16, 18, 19, 48, 53, 54, 64, 128, 512, 4096}
+)
 CROSSINGS = [
     (name, dim)
     for dim in CROSSING_DIMS
