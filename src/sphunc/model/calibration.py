@@ -1,0 +1,85 @@
+r"""Calibration after training: how sure a forecast may be, learned on outcomes that training did not see.
+
+.. math:: \tau_i = \tau_0 + (1 - \tau_0)\,\mathrm{softplus}(\beta_0 + a + b\,U_i), \qquad b \ge 0
+
+with :math:`\mathrm{softplus}(\beta_0) = 1`, so that a = b = 0 changes nothing. Classes: :math:`p \propto p^{1/\tau}`.
+Numbers: the variance is multiplied by :math:`\tau^2`. A larger total uncertainty never makes a forecast surer, and the
+class named stays the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+
+from sphunc._typing import Bool, Float
+from sphunc.model.outlook import Outlook
+from sphunc.model.targets import Targets
+
+NEUTRAL = math.log(math.e - 1.0)
+PRIOR_DEVIATION = 0.5
+"""Of a and b around 0. The prior weighs like a handful of outcomes: forty can move it, four cannot."""
+LOWEST_TEMPERATURE = 0.05
+
+
+@dataclass(frozen=True)
+class TemperatureLaw:
+    """Temperature as a function of the total uncertainty.
+
+    Attributes:
+        offset: a.
+        slope: b, 0 or more.
+        count: outcomes it was learned from; 0 means that nothing was held out and nothing is changed.
+    """
+
+    offset: float = 0.0
+    slope: float = 0.0
+    count: int = 0
+
+    def __call__(self, total: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        """Return the temperature of forecasts with these total uncertainties."""
+        return _temperature(total, self.offset, self.slope)
+
+    def apply(self, outlook: Outlook) -> Outlook:
+        """Return the calibrated forecasts."""
+        return outlook.tempered(self(outlook.total))
+
+
+def fit_temperature(outlook: Outlook, targets: Targets) -> TemperatureLaw:
+    """Learn offset and slope by maximum a posteriori on the outcomes that count; neutral when there are none.
+
+    Minimises the summed negative log-likelihood plus ``(a^2 + b^2) / (2 s^2)`` with s = 0.5, so that few outcomes
+    move little.
+    """
+    if targets.count == 0:
+        return TemperatureLaw()
+    held, truth = outlook.rows(targets.mask).double(), targets.outcome[targets.mask]
+
+    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
+        free = torch.tensor(point, dtype=torch.float64, requires_grad=True)
+        tau = _temperature(held.total, free[0].to(held.total.device), free[1].to(held.total.device))
+        loss = held.tempered(tau).surprise(truth).sum() + free.square().sum() / (2.0 * PRIOR_DEVIATION**2)
+        (gradient,) = torch.autograd.grad(loss, free)
+        return float(loss.detach()), gradient.numpy()
+
+    best: Any = minimize(objective, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(None, None), (0.0, None)])
+    return TemperatureLaw(float(best.x[0]), float(best.x[1]), targets.count)
+
+
+def _temperature(total: Tensor, offset: float | Tensor, slope: float | Tensor) -> Tensor:
+    return LOWEST_TEMPERATURE + (1.0 - LOWEST_TEMPERATURE) * torch.nn.functional.softplus(
+        NEUTRAL + offset + slope * total
+    )
+
+
+def largest_score(scores: Float[Tensor, " row"], coverage: float, *, mask: Bool[Tensor, " row"] | None = None) -> float:
+    r"""Conformal quantile: the :math:`\lceil (n+1)(1-\alpha) \rceil`-th smallest score; infinite if n is too small."""
+    kept = scores if mask is None else scores[mask]
+    rank = math.ceil((len(kept) + 1) * coverage - 1e-9)
+    return float(kept.sort().values[rank - 1]) if rank <= len(kept) else math.inf

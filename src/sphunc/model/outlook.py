@@ -1,0 +1,95 @@
+"""Predictive laws of many outcomes at once, for classes and for numbers alike: surprise, error, temperature, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from sphunc._typing import Bool, Float
+from sphunc.nn.aleatoric import gaussian_log_density
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What is forecast, and how unsure it is.
+
+    Attributes:
+        log_probabilities: ``[..., C]`` of classes, or None.
+        mean: ``[..., K]`` of numbers, or None.
+        variance: ``[..., K]`` of numbers, or None.
+        total: total uncertainty ``[...]``.
+    """
+
+    log_probabilities: Tensor | None
+    mean: Tensor | None
+    variance: Tensor | None
+    total: Tensor
+
+    def rows(self, mask: Bool[Tensor, "*batch"]) -> Outlook:
+        """Return the forecasts where ``mask`` is True, as rows."""
+        return self._map(lambda value: value[mask])
+
+    def double(self) -> Outlook:
+        """Return the same in double precision, without gradients."""
+        return self._map(lambda value: value.detach().double())
+
+    def tempered(self, tau: Float[Tensor, "*batch"]) -> Outlook:
+        """Return forecasts that are less sure where ``tau`` is above 1, and surer where it is below."""
+        if self.log_probabilities is not None:
+            log_p = torch.log_softmax(self.log_probabilities / tau.unsqueeze(-1), -1)
+            return Outlook(log_p, None, None, self.total)
+        assert self.variance is not None
+        return Outlook(None, self.mean, self.variance * tau.unsqueeze(-1).square(), self.total)
+
+    def surprise(self, outcome: Tensor) -> Float[Tensor, "*batch"]:
+        """Negative log-likelihood of each outcome, in nats, summed over the numbers of an agent."""
+        if self.log_probabilities is not None:
+            return -self.log_probabilities.gather(-1, outcome.unsqueeze(-1)).squeeze(-1)
+        assert self.mean is not None
+        assert self.variance is not None
+        return -gaussian_log_density(outcome.to(self.mean.dtype), self.mean, self.variance).sum(-1)
+
+    def squared_error(self, outcome: Tensor, mask: Bool[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        r"""How wrong each forecast was, in [0, 1]: :math:`(1 - p_y)^2`, or :math:`z^2 / (1 + z^2)` of residuals z.
+
+        For numbers z is in units of the spread of the outcomes that count, not of the forecast's own: a forecast may
+        not excuse itself by being vague. 0 where no outcome counts.
+        """
+        if self.log_probabilities is not None:
+            return (1.0 - (-self.surprise(outcome)).exp()).square() * mask
+        assert self.mean is not None
+        known = outcome[mask].to(self.mean.dtype)
+        spread = known.var(0, correction=0).clamp(min=torch.finfo(self.mean.dtype).eps)
+        z = ((outcome - self.mean).square() / spread).mean(-1)
+        return z / (1.0 + z) * mask
+
+    def scores(self, outcome: Tensor) -> Float[Tensor, "*batch"]:
+        r"""Non-conformity of each outcome: :math:`1 - p_y`, or the largest :math:`|y - \mu| / \sigma`."""
+        if self.log_probabilities is not None:
+            return 1.0 - (-self.surprise(outcome)).exp()
+        assert self.mean is not None
+        assert self.variance is not None
+        return ((outcome - self.mean).abs() / self.variance.sqrt()).amax(-1)
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Outlook:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        changed = {name: None if value is None else change(value) for name, value in values.items()}
+        return Outlook(**changed)  # pyright: ignore[reportArgumentType]
+
+
+def merge(parts: list[Outlook], part: Tensor) -> Outlook:
+    """Take each agent's forecast from the member that did not learn from it.
+
+    Args:
+        parts: K forecasts ``[T, N, ...]``.
+        part: member to read for each agent ``[N]``.
+    """
+    chosen: dict[str, Tensor | None] = {}
+    for f in fields(parts[0]):
+        values = [getattr(one, f.name) for one in parts]
+        agents = torch.arange(len(part), device=part.device)
+        chosen[f.name] = None if values[0] is None else torch.stack(values)[part, :, agents].transpose(0, 1)
+    return Outlook(**chosen)  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,54 @@
+"""Predictive laws against their definitions, for classes and for numbers."""
+
+import math
+
+import pytest
+import torch
+
+from sphunc.model.outlook import Outlook, merge
+
+P = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]], dtype=torch.float64)
+CLASSES = Outlook(P.log(), None, None, torch.tensor([0.2, 0.8]))
+NUMBERS = Outlook(None, torch.zeros(2, 1), torch.tensor([[1.0], [4.0]]), torch.tensor([0.2, 0.8]))
+ALL = torch.ones(2, dtype=torch.bool)
+
+
+def test_surprise_of_a_class_is_minus_its_log_probability():
+    assert CLASSES.surprise(torch.tensor([1, 2])).tolist() == pytest.approx([-math.log(0.2), -math.log(0.8)])
+
+
+def test_surprise_of_a_number_is_minus_its_gaussian_log_density():
+    law = torch.distributions.Normal(NUMBERS.mean, NUMBERS.variance.sqrt())
+    y = torch.tensor([[1.0], [2.0]])
+    assert torch.allclose(NUMBERS.surprise(y), -law.log_prob(y).sum(-1))
+
+
+def test_squared_error_of_classes_and_of_numbers():
+    assert CLASSES.squared_error(torch.tensor([0, 0]), ALL).tolist() == pytest.approx([0.09, 0.81])
+    assert CLASSES.squared_error(torch.tensor([0, 0]), torch.tensor([True, False]))[1] == 0
+    error = NUMBERS.squared_error(torch.tensor([[1.0], [-1.0]]), ALL)  # spread 1, so z = 1
+    assert error.tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_a_temperature_keeps_the_class_named_and_changes_how_sure():
+    hot = CLASSES.tempered(torch.tensor([2.0, 0.5], dtype=torch.float64)).log_probabilities.exp()
+    assert torch.equal(hot.argmax(-1), P.argmax(-1))
+    assert torch.allclose(hot[0], P[0].sqrt() / P[0].sqrt().sum())
+    assert hot[1].max() > P[1].max()
+    assert NUMBERS.tempered(torch.tensor([2.0, 1.0])).variance.flatten().tolist() == [4.0, 4.0]
+
+
+def test_scores_are_small_for_what_was_expected():
+    assert CLASSES.scores(torch.tensor([0, 0])).tolist() == pytest.approx([0.3, 0.9])
+    assert NUMBERS.scores(torch.tensor([[1.0], [1.0]])).tolist() == pytest.approx([1.0, 0.5])
+
+
+def test_rows_keep_what_the_mask_says():
+    assert CLASSES.rows(torch.tensor([False, True])).total.tolist() == pytest.approx([0.8])
+
+
+def test_merge_reads_every_agent_from_its_own_member():
+    members = [Outlook(torch.full((2, 3, 2), float(k)), None, None, torch.full((2, 3), float(k))) for k in range(2)]
+    merged = merge(members, torch.tensor([1, 0, 1]))
+    assert merged.log_probabilities.shape == (2, 3, 2)
+    assert merged.total.tolist() == [[1, 0, 1], [1, 0, 1]]
