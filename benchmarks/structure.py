@@ -122,7 +122,7 @@ def anisotropic(quick: bool) -> Iterator[Row]:
     """Effective dimension 0.2 D."""
     found, without = [], []
     for seed in range(1 if quick else 3):
-        world = short_panel(seed=400 + seed, anisotropy=0.36)
+        world = short_panel(seed=400 + seed, anisotropy=0.55)
         found.append(judge(world, world.states))
         without.append(judge(world, world.states, whiten=False, calibrate=False))
     raw = sphunc.discover(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sphunc._typing import Bool, Int, Links
+from sphunc._typing import Int, Links
 from sphunc.errors import ArgumentError
 
 
@@ -42,10 +42,10 @@ class CandidateLinks:
 
 
 def candidate_links(
-    candidates: Links,
+    candidates: Tensor,
     num_agents: int,
-    forbidden: Links | None = None,
-    required: Links | None = None,
+    forbidden: Tensor | None = None,
+    required: Tensor | None = None,
 ) -> CandidateLinks:
     """Join candidates and required links, take out the forbidden ones, and sort.
 
@@ -68,7 +68,7 @@ def candidate_links(
     return CandidateLinks(links, torch.isin(keys, must), num_agents)
 
 
-def link_keys(links: Links, num_agents: int, name: str) -> Int[Tensor, " link"]:
+def link_keys(links: Tensor, num_agents: int, name: str) -> Int[Tensor, " link"]:
     """Number every link by target * N + source, after checking that both ends are known and differ."""
     if links.ndim != 2 or links.shape[0] != 2:
         raise ArgumentError(f"{name} has shape {tuple(links.shape)}; give [2, K] with rows source and target")
@@ -116,8 +116,3 @@ def _check_no_contradiction(must: Tensor, never: Tensor, num_agents: int) -> Non
             f"link {source} -> {target} is both required and forbidden ({both.numel()} such links); "
             "take it out of one of the two lists"
         )
-
-
-def membership_mask(links: Links, wanted: Links, num_agents: int) -> Bool[Tensor, " link"]:
-    """True where a link of the first list is in the second."""
-    return torch.isin(links[1] * num_agents + links[0], wanted[1] * num_agents + wanted[0])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from sphunc._typing import Bool, Float, Links
+from sphunc._typing import Bool, Float, Int, Links
 from sphunc.causal.calibrate import calibrate_graph
 from sphunc.causal.candidates import CandidateLinks, all_pairs, candidate_links
 from sphunc.causal.diagnostics import diagnose as run_diagnostics
@@ -31,13 +31,13 @@ def discover(
     data: TemporalHypergraph | None = None,
     *,
     max_lag: int | None = None,
-    forbidden: Links | None = None,
-    required: Links | None = None,
+    forbidden: Int[Tensor, "2 forbidden"] | None = None,
+    required: Int[Tensor, "2 required"] | None = None,
     min_effect: float = MIN_EFFECT,
     mask: Bool[Tensor, "time agent"] | None = None,
     replicates: bool = False,
     whiten: bool = True,
-    message_map: Float[Tensor, "dim dim"] | str | None = None,
+    message_map: Float[Tensor, "to from"] | str | None = None,
     phi: float | None = None,
     diagnose: bool = True,
     calibrate: bool = True,
@@ -80,6 +80,7 @@ def discover(
     check_latents(latents, present)
     links = candidate_links(_all_candidates(latents, candidates, data), latents.shape[1], forbidden, required)
     latents = latents.double() if latents.dtype not in (torch.float32, torch.float64) else latents
+    latents = torch.where(present.unsqueeze(-1), latents, torch.zeros_like(latents))
     silent, notes = describe_agents(latents, present, links)
     panel = _panel(latents, present, data, replicates, whiten, message_map)
     problem = Problem(panel, links, silent)

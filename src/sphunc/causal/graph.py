@@ -62,8 +62,8 @@ class InfluenceGraph:
     draws: Tensor = field(repr=False)
     bits: Tensor = field(repr=False)
     calibrated: bool = False
-    fit: Mapping[str, float] = field(default_factory=dict)
-    diagnostics: Mapping[str, float] = field(default_factory=dict)
+    fit: Mapping[str, float | int] = field(default_factory=dict)
+    diagnostics: Mapping[str, float | int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

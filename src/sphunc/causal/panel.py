@@ -75,7 +75,7 @@ def vector_panel(
     centre = (values * weight).sum((0, 1), keepdim=True) / weight.sum()
     values = (values - centre) * weight
     residuals = own_lag_residuals(values, seen)
-    degrees = max(_free_rows(seen), 1)
+    degrees = float(max(_free_rows(seen), 1))
     dim = values.shape[-1]
     raw_effective = effective_dimension(residuals, degrees) if len(residuals) > 1 else float(dim)
     root, share = torch.eye(dim, dtype=values.dtype, device=values.device), 1.0

@@ -101,14 +101,17 @@ def _shares(
     top = density.amax(1, keepdim=True)
     scaled = (density - top).exp()
     weight = torch.tensor([1 - prior_share, 0.5 * prior_share, 0.5 * prior_share], dtype=density.dtype)
-    prior = PRIOR_WEIGHT * len(estimate) * weight.to(scaled)
+    pseudo = PRIOR_WEIGHT * len(estimate)
     weight = weight.to(scaled)
     for _ in range(ROUNDS):
         joint = scaled * weight
-        total = (joint / joint.sum(1, keepdim=True)).sum(0) + prior
-        weight = total / total.sum()
-    value = ((scaled * weight).sum(1).log() + top.squeeze(1)).sum() + (prior * weight.log()).sum()
+        total = (joint / joint.sum(1, keepdim=True)).sum(0)
+        links = total[1:] / total[1:].sum().clamp(min=1e-300)
+        total = total + pseudo * torch.cat([total.new_tensor([1 - prior_share]), prior_share * links])
+        weight = (total / total.sum()).clamp(min=1e-12)
     share = float(weight[1:].sum())
+    pull = pseudo * ((1 - prior_share) * math.log(1 - share) + prior_share * math.log(share))
+    value = ((scaled * weight).sum(1).log() + top.squeeze(1)).sum() + pull
     return TwoGroups(share, float(weight[1]) / max(share, 1e-12), size, spread, null), float(value)
 
 

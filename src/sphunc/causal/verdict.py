@@ -7,7 +7,7 @@ from collections.abc import Mapping
 FEW_LINKS = 0.5  # expected links below which there is nothing to compare with a placebo
 
 
-def verdict(found: float, diagnostics: Mapping[str, float], calibrated: bool) -> str:
+def verdict(found: float, diagnostics: Mapping[str, float | int], calibrated: bool) -> str:
     """Read the diagnostics from the gravest to the mildest, and say the first that applies.
 
     Args:

@@ -1,0 +1,34 @@
+"""A small system with known links, shared by the tests of the structure posterior."""
+
+import pytest
+import torch
+
+from sphunc.causal.candidates import all_pairs, candidate_links
+from sphunc.causal.estimation import Problem
+from sphunc.causal.panel import vector_panel
+
+
+def chain(seed=0, agents=6, times=8, dim=24, strength=0.5):
+    """Agent k follows agent k-1; unit vectors, float64."""
+    g = torch.Generator().manual_seed(seed)
+    bias = torch.randn(agents, dim, generator=g, dtype=torch.double) / dim**0.5
+    h = torch.nn.functional.normalize(torch.randn(agents, dim, generator=g, dtype=torch.double), dim=1)
+    path = []
+    for _ in range(times + 5):
+        push = torch.cat([torch.zeros(1, dim, dtype=torch.double), strength * h[:-1]])
+        noise = torch.randn(agents, dim, generator=g, dtype=torch.double) / dim**0.5
+        h = torch.nn.functional.normalize(0.4 * h + push + 0.3 * bias + noise, dim=1)
+        path.append(h)
+    return torch.stack(path[5:])
+
+
+@pytest.fixture
+def latents():
+    return chain()
+
+
+@pytest.fixture
+def problem(latents):
+    present = torch.ones(latents.shape[:2], dtype=torch.bool)
+    links = candidate_links(all_pairs(latents.shape[1]), latents.shape[1])
+    return Problem(vector_panel(latents, present, None), links, torch.zeros(latents.shape[1], dtype=torch.bool))

@@ -1,0 +1,55 @@
+import networkx
+import pytest
+import torch
+
+import sphunc
+from sphunc.errors import ArgumentError
+
+
+@pytest.fixture
+def graph(latents):
+    return sphunc.discover(latents, diagnose=False, calibrate=False)
+
+
+def test_frame_is_sorted_and_top_is_its_head(graph):
+    frame = graph.to_frame()
+    assert frame.columns == ["source", "target", "probability", "strength", "lag"]
+    assert frame["probability"].is_sorted(descending=True)
+    assert graph.top(3).equals(frame.head(3))
+
+
+def test_confidence_is_between_zero_and_one(graph):
+    assert 0 < graph.confidence < 1
+    assert bool(((graph.agent_confidence >= 0) & (graph.agent_confidence <= 1)).all())
+    assert bool(((graph.link_confidence >= 0) & (graph.link_confidence <= 1)).all())
+    assert "1 - H" not in graph.assumptions
+    assert "Granger" in graph.assumptions
+
+
+def test_networkx_keeps_every_agent(graph):
+    found = graph.to_networkx()
+    assert isinstance(found, networkx.DiGraph)
+    assert set(found.nodes) == set(range(6))
+    assert found.edges[2, 3]["probability"] > 0.5
+
+
+def test_gates_are_posterior_means(graph):
+    torch.testing.assert_close(graph.gates, graph.probability * graph.strength)
+
+
+def test_agents_frame_has_a_row_per_agent(graph):
+    frame = graph.agents_to_frame()
+    assert frame.height == 6
+    assert frame["candidates"].to_list() == [5] * 6
+
+
+def test_unknown_agent_is_refused(graph):
+    with pytest.raises(ArgumentError, match="unknown agent 'x'; the 6 known ones begin 0, 1, 2"):
+        graph.parents("x")
+
+
+def test_varied_strengths_scatter_around_the_mean(graph):
+    drawn = graph.sample(400, seed=1, vary_strength=True)
+    sure = int(graph.probability.argmax())
+    values = drawn.strengths[drawn.gates[:, sure], sure]
+    assert float(values.mean()) == pytest.approx(float(graph.strength[sure]), abs=0.2 * float(graph.deviation[sure]))
