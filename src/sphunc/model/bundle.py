@@ -27,7 +27,8 @@ FORMAT = 1
 def write_bundle(folder: Path, name: str, document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write ``<name>.json`` and its tensors into ``folder``, in place of what was there."""
     folder.mkdir(parents=True, exist_ok=True)
-    blob = save({key: value.detach().cpu().contiguous() for key, value in tensors.items()})
+    # Copies, as safetensors refuses tensors that share memory, and values such as structures may share theirs.
+    blob = save({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()})
     digest = hashlib.sha256(blob).hexdigest()
     file = f"{name}-{digest[:16]}.safetensors"
     header = {"format": FORMAT, "sphunc": __version__, "kind": name, "tensors": file, "sha256": digest}

@@ -61,6 +61,7 @@ def fit_temperature(outlook: Outlook, targets: Targets) -> TemperatureLaw:
         return TemperatureLaw()
     held, truth = outlook.rows(targets.mask).double(), targets.outcome[targets.mask]
 
+    @torch.enable_grad()
     def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
         free = torch.tensor(point, dtype=torch.float64, requires_grad=True)
         tau = _temperature(held.total, free[0].to(held.total.device), free[1].to(held.total.device))

@@ -32,6 +32,10 @@ class Outlook:
         """Return the forecasts where ``mask`` is True, as rows."""
         return self._map(lambda value: value[mask])
 
+    def at(self, time: int) -> Outlook:
+        """Return the forecasts from one origin, on the CPU."""
+        return self._map(lambda value: value[time].detach().cpu())
+
     def double(self) -> Outlook:
         """Return the same in double precision, without gradients."""
         return self._map(lambda value: value.detach().double())

@@ -1,0 +1,226 @@
+"""Training states and fitted models as bundles: everything that decides how to go on, and nothing that runs code."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import asdict, fields
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from torch import Tensor, nn
+
+from sphunc.errors import CheckpointError
+from sphunc.hypergraph import TemporalHypergraph
+from sphunc.hypergraph.temporal import tensors as tensors_of
+from sphunc.model.bundle import read_bundle, write_bundle
+from sphunc.model.config import SphUncConfig
+from sphunc.model.fitting import Begun, Carry, Session
+from sphunc.model.history import EpochRecord
+from sphunc.model.outlook import Outlook
+from sphunc.model.structure import Structure, structure_from, structure_state
+from sphunc.model.training import Member, Stage
+
+TRAINING, MODEL = "training", "model"
+
+
+def fingerprint(data: TemporalHypergraph) -> str:
+    """Digest of everything that training reads: tensors, ids, names, times."""
+    digest = hashlib.sha256()
+    for name, value in tensors_of(data).items():
+        digest.update(f"{name}{tuple(value.shape)}{value.dtype}".encode())
+        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    digest.update(repr((data.node_ids, data.feature_names, data.class_names, data.times)).encode())
+    return digest.hexdigest()
+
+
+def save_training(folder: Path, session: Session, stage: Stage, carry: Carry, history: list[EpochRecord]) -> None:
+    """Save where training stands."""
+    words, tensors = _stage_state(stage)
+    carried, more = _carry_state(carry)
+    document = {
+        "config": session.config.model_dump(),
+        "seed": session.seed,
+        "data": fingerprint(session.data),
+        "stage": words,
+        "carry": carried,
+        "history": [asdict(record) for record in history],
+    }
+    write_bundle(folder, TRAINING, document, {**_under("stage", tensors), **_under("carry", more)})
+
+
+def load_training(folder: Path, session: Session) -> Begun:
+    """Read where training stood; another configuration, seed or data is refused."""
+    document, tensors = read_bundle(folder, TRAINING)
+    _check_same(folder, document, session)
+    agents, device = session.data.node_ids, session.data.device
+    tensors = {name: value if value.dtype == torch.uint8 else value.to(device) for name, value in tensors.items()}
+    try:
+        carry = _carry_from(document["carry"], _inside("carry", tensors), agents, device)
+        history = [EpochRecord(**record) for record in document["history"]]
+        words, state = document["stage"], _inside("stage", tensors)
+        return words["name"], carry, history, _setter(words, state, agents)
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{folder} misses {error}; it is damaged: begin anew with fit(checkpoint=)") from None
+
+
+def _check_same(folder: Path, document: Mapping[str, Any], session: Session) -> None:
+    now = {"config": session.config.model_dump(), "seed": session.seed, "data": fingerprint(session.data)}
+    for name, value in now.items():
+        saved = document.get(name)
+        if saved != value:
+            which = name
+            if isinstance(saved, dict) and isinstance(value, dict):
+                differ = [key for key in value if saved.get(key) != value[key]]
+                which = f"config ({', '.join(f'{key} was {saved.get(key)!r}' for key in differ)})"
+            raise CheckpointError(
+                f"{folder} belongs to a run with another {which}; resume with the same settings, seed and data, "
+                "or begin anew with fit(checkpoint=)"
+            )
+
+
+def _stage_state(stage: Stage) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    assert stage.best_structure is not None
+    now, now_tensors = structure_state(stage.structure)
+    best, best_tensors = structure_state(stage.best_structure)
+    words = {
+        "name": stage.name,
+        "epoch": stage.epoch,
+        "best_score": stage.best_score,
+        "best_epoch": stage.best_epoch,
+        "structure": now,
+        "best_structure": best,
+    }
+    tensors = {**_under("structure", now_tensors), **_under("best_structure", best_tensors)}
+    tensors |= _under("outlook", _outlook_state(stage.best_outlook))
+    if stage.empirical is not None:
+        tensors["empirical"] = stage.empirical
+    for k, member in enumerate(stage.members):
+        tensors |= _under(f"member.{k}", _member_state(member))
+        tensors |= _under(f"best.{k}", stage.best[k] if stage.best else {})
+    return words, tensors
+
+
+def _setter(
+    words: Mapping[str, Any], state: dict[str, Tensor], agents: tuple[Hashable, ...]
+) -> Callable[[Stage], None]:
+    def set_up(stage: Stage) -> None:
+        device = stage.structure.links.device
+        stage.epoch, stage.best_epoch, stage.best_score = words["epoch"], words["best_epoch"], words["best_score"]
+        stage.structure = structure_from(words["structure"], _inside("structure", state), agents, device)
+        stage.best_structure = structure_from(words["best_structure"], _inside("best_structure", state), agents, device)
+        stage.best_outlook = _outlook_from(_inside("outlook", state))
+        stage.empirical = state.get("empirical")
+        best = [_inside(f"best.{k}", state) for k in range(len(stage.members))]
+        stage.best = best if best[0] else None
+        for k, member in enumerate(stage.members):
+            _set_member(member, _inside(f"member.{k}", state))
+
+    return set_up
+
+
+def _member_state(member: Member) -> dict[str, Tensor]:
+    tensors = _under("network", dict(member.network.state_dict()))
+    for index, values in member.optimizer.state_dict()["state"].items():
+        tensors |= _under(f"optimizer.{index}", values)
+    return {**tensors, "generator": member.generator.get_state()}
+
+
+def _set_member(member: Member, state: dict[str, Tensor]) -> None:
+    load_weights(member.network, _inside("network", state))
+    saved = member.optimizer.state_dict()
+    count = sum(len(group["params"]) for group in saved["param_groups"])
+    values = {index: _inside(f"optimizer.{index}", state) for index in range(count)}
+    saved["state"] = {index: value for index, value in values.items() if value}
+    member.optimizer.load_state_dict(saved)
+    member.generator.set_state(state["generator"].cpu())
+
+
+def _carry_state(carry: Carry) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    words: dict[str, Any] = {"epochs": carry.epochs, "structure": None}
+    tensors = {**_under("outlook", _outlook_state(carry.outlook)), **_under("network", carry.network or {})}
+    if carry.empirical is not None:
+        tensors["empirical"] = carry.empirical
+    if carry.structure is not None:
+        words["structure"], more = structure_state(carry.structure)
+        tensors |= _under("structure", more)
+    return words, tensors
+
+
+def _carry_from(
+    words: Mapping[str, Any], tensors: dict[str, Tensor], agents: tuple[Hashable, ...], device: torch.device
+) -> Carry:
+    structure = None
+    if words["structure"] is not None:
+        structure = structure_from(words["structure"], _inside("structure", tensors), agents, device)
+    outlook = _outlook_from(_inside("outlook", tensors))
+    return Carry(words["epochs"], tensors.get("empirical"), outlook, _inside("network", tensors) or None, structure)
+
+
+def _outlook_state(outlook: Outlook | None) -> dict[str, Tensor]:
+    values = {} if outlook is None else {f.name: getattr(outlook, f.name) for f in fields(outlook)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _outlook_from(tensors: Mapping[str, Tensor]) -> Outlook | None:
+    return Outlook(**{f.name: tensors.get(f.name) for f in fields(Outlook)}) if tensors else None  # pyright: ignore
+
+
+def load_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Put saved weights into a network; buffers may have another length than in a fresh one, parameters may not."""
+    buffers = {name for name, _ in network.named_buffers()}
+    for name, value in weights.items():
+        home, _, leaf = name.rpartition(".")
+        if name in buffers:
+            module = network.get_submodule(home)
+            module._buffers[leaf] = value.to(module._buffers[leaf].device)  # pyright: ignore[reportOptionalMemberAccess]
+    try:
+        network.load_state_dict(dict(weights))
+    except RuntimeError as error:
+        first = " ".join(str(error).split())[:300]
+        raise CheckpointError(f"the saved weights do not fit the saved configuration: {first}") from None
+
+
+def saved_config(document: Mapping[str, Any]) -> SphUncConfig:
+    """Return the configuration of a document."""
+    try:
+        return SphUncConfig.model_validate(document["config"])
+    except (KeyError, ValidationError) as error:
+        raise CheckpointError(f"the saved configuration cannot be read: {error}") from None
+
+
+def encode_id(one: Hashable) -> Any:
+    """Return an id as JSON: strings and numbers as they are, dates and tuples tagged; others are refused."""
+    if isinstance(one, datetime | date):
+        return {"date" if type(one) is date else "datetime": one.isoformat()}
+    if isinstance(one, tuple):
+        return {"tuple": [encode_id(part) for part in one]}
+    if one is None or isinstance(one, str | int | float | bool):
+        return one
+    raise CheckpointError(
+        f"id {one!r} is a {type(one).__name__}, which JSON cannot keep; use strings, numbers, dates or tuples of them"
+    )
+
+
+def decode_id(one: Any) -> Hashable:
+    """Return the id that :func:`encode_id` wrote."""
+    if not isinstance(one, dict):
+        return one
+    ((kind, value),) = one.items()
+    if kind == "tuple":
+        return tuple(decode_id(part) for part in value)
+    return date.fromisoformat(value) if kind == "date" else datetime.fromisoformat(value)
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {f"{prefix}.{name}": value for name, value in tensors.items()}
+
+
+def _inside(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name[len(prefix) + 1 :]: value for name, value in tensors.items() if name.startswith(f"{prefix}.")}
+
+
+__all__ = ["MODEL", "TRAINING", "Structure", "fingerprint", "load_training", "save_training"]

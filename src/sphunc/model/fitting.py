@@ -1,0 +1,255 @@
+"""From data to a fitted model: cross-fit, train, maybe refit; then support, structure, temperature and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sphunc.errors import DataError
+from sphunc.hypergraph import TemporalHypergraph
+from sphunc.model.calibration import TemperatureLaw, fit_temperature
+from sphunc.model.config import SphUncConfig
+from sphunc.model.conformal import ConformalScores
+from sphunc.model.history import Callback, EpochRecord
+from sphunc.model.observed import observe
+from sphunc.model.outlook import Outlook
+from sphunc.model.plan import Plan
+from sphunc.model.structure import Structure, learn_structure, no_structure
+from sphunc.model.targets import Targets, folds_of, targets_of
+from sphunc.model.training import (
+    LossFunction,
+    Member,
+    Stage,
+    advance,
+    make_optimizer,
+    outlook_of,
+    restore_best,
+)
+
+CROSS_FIT, TRAIN, REFIT = "cross-fit", "train", "refit"
+STREAMS = {CROSS_FIT: 1, TRAIN: 2, REFIT: 3}
+FOLDS, WEIGHTS = 0, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """All that decides the result of a fit.
+
+    Attributes:
+        config: settings.
+        data: the times that may be seen, on the device to train on.
+        plan: which origins are for what.
+        seed: of every random choice.
+        make_network: from a generator to a fresh network.
+        losses: the objective.
+    """
+
+    config: SphUncConfig
+    data: TemporalHypergraph
+    plan: Plan
+    seed: int
+    make_network: Callable[[torch.Generator], nn.Module]
+    losses: LossFunction
+
+    def generator(self, stream: int, index: int = 0) -> torch.Generator:
+        """Return a generator of its own for each use, on the device of the data."""
+        seed = (self.seed * 1_000_003 + stream * 1009 + index) % 2**63
+        return torch.Generator(device=self.data.device).manual_seed(seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Carry:
+    """What finished stages hand on.
+
+    Attributes:
+        epochs: passes that held-out outcomes chose; 0 before any stage has chosen.
+        empirical: cross-fitted errors ``[T, N]``, or None.
+        outlook: forecasts of held-out agents or times ``[T, N, ...]``, or None.
+        network: weights of the network trained so far, or None.
+        structure: its links.
+    """
+
+    epochs: int = 0
+    empirical: Tensor | None = None
+    outlook: Outlook | None = None
+    network: dict[str, Tensor] | None = None
+    structure: Structure | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The result of a fit."""
+
+    network: nn.Module
+    structure: Structure
+    temperature: TemperatureLaw
+    conformal: ConformalScores
+    history: list[EpochRecord]
+    epochs: int
+
+
+Keep = Callable[[Stage, Carry, list[EpochRecord]], None]
+Begun = tuple[str, Carry, list[EpochRecord], Callable[[Stage], None]]
+
+
+def stage_names(config: SphUncConfig, plan: Plan) -> list[str]:
+    """Stages of a fit, in order."""
+    names = [CROSS_FIT] if plan.by_agents or config.lambda_entropy > 0 else []
+    return [*names, TRAIN, *([REFIT] if config.refit and not plan.by_agents else [])]
+
+
+def fit_stages(
+    session: Session,
+    callback: Callback,
+    *,
+    keep: Keep | None = None,
+    begun: Begun | None = None,
+) -> tuple[Carry, list[EpochRecord]]:
+    """Run all stages, or those from the one that had begun.
+
+    Args:
+        session: what to fit.
+        callback: called with the record of every pass.
+        keep: called after every pass with all that is needed to go on.
+        begun: name of the stage to go on with, what was carried into it, the history, and how to set it up.
+    """
+    names, carry, history = stage_names(session.config, session.plan), Carry(), []
+    if begun is not None:
+        names, carry, history = names[names.index(begun[0]) :], begun[1], list(begun[2])
+    check_outcomes(session)
+    for name in names:
+        stage = make_stage(session, name, carry)
+        if begun is not None and name == begun[0]:
+            begun[3](stage)
+        while not stage.is_over(session.config.patience):
+            renew_structure(session, stage)
+            history.append(advance(stage, session.config, session.losses))
+            if keep is not None:
+                keep(stage, carry, history)
+            callback(history[-1])
+        carry = finish(session, stage, carry)
+    return carry, history
+
+
+def make_stage(session: Session, name: str, carry: Carry) -> Stage:
+    """Set up a stage at its first pass."""
+    config, plan, data = session.config, session.plan, session.data
+    whole = name == REFIT or plan.by_agents
+    stop = plan.stop if whole else plan.train_stop
+    targets = targets_of(data, config.horizon, plan.everything if whole else plan.train).until(stop)
+    observed = observe(data, stop)
+    fold = folds_of(data.num_nodes, config.folds, session.generator(FOLDS)) if name == CROSS_FIT else None
+    fold = None if fold is None else fold % min(config.folds, data.num_nodes)
+    members = _members(session, name, observed, targets, fold)
+    # Before training all networks are the same: what the folds began with, the next stage may begin with.
+    structure = carry.structure if name == TRAIN else None
+    structure = structure or _structure(session, members[0].network, observed)
+    stage = Stage(name, members, observed, None, None, fold, config.epochs, structure, carry.empirical)
+    if fold is not None:
+        stage.watched, stage.judged = observed, targets
+    elif whole:
+        stage.epochs = max(carry.epochs, 1)
+    else:
+        stage.watched = observe(data, plan.validation[-1] + 1)
+        stage.judged = targets_of(data, config.horizon, plan.validation).until(plan.validation[-1] + 1)
+    return stage
+
+
+def _members(session: Session, name: str, observed: Any, targets: Targets, fold: Tensor | None) -> list[Member]:
+    members = []
+    for k in range(1 if fold is None else int(fold.max()) + 1):
+        network: Any = session.make_network(session.generator(WEIGHTS)).to(session.data.device)
+        with torch.no_grad():
+            network.learn_scale(observed)
+        mine = targets if fold is None else targets.only(fold != k)
+        generator = session.generator(STREAMS[name], k)
+        members.append(Member(network, make_optimizer(network, session.config), generator, mine))
+    return members
+
+
+@torch.no_grad()
+def _structure(session: Session, network: Any, observed: Any, **options: Any) -> Structure:
+    if not session.config.scm:
+        return no_structure(session.data.device)
+    window = session.data.window(0, observed.num_times)
+    latents = network.latents(observed)
+    return learn_structure(latents, window, max_lag=session.config.max_lag, seed=session.seed, **options)
+
+
+def renew_structure(session: Session, stage: Stage) -> None:
+    """Learn the structure anew from the latents of now, on schedule; folds keep the one that no outcome has touched."""
+    config = session.config
+    due = 0 < stage.epoch <= config.structure_epochs and stage.epoch % config.structure_every == 0
+    if due and stage.fold is None and config.scm:
+        stage.members[0].network.eval()
+        stage.structure = _structure(session, stage.members[0].network, stage.observed)
+
+
+def finish(session: Session, stage: Stage, carry: Carry) -> Carry:
+    """Take from a finished stage what the next one needs."""
+    restore_best(stage)
+    if stage.fold is not None:
+        outlook, judged = stage.best_outlook, stage.judged
+        assert outlook is not None
+        assert judged is not None
+        errors = outlook.squared_error(judged.outcome, judged.mask)
+        return Carry(stage.best_epoch + 1, errors, outlook, None, stage.structure)
+    weights = {name: value.clone() for name, value in stage.members[0].network.state_dict().items()}
+    carry = replace(carry, epochs=stage.best_epoch + 1, network=weights, structure=stage.structure)
+    return _look_ahead(session, stage, carry) if stage.name == TRAIN and not session.plan.by_agents else carry
+
+
+@torch.no_grad()
+def _look_ahead(session: Session, stage: Stage, carry: Carry) -> Carry:
+    # Forecasts of the calibration origins by a network that never saw them; a refit, which does learn from all
+    # held-out origins, is held to these errors there.
+    network: Any = stage.members[0].network
+    network.store_support(stage.observed)
+    outlook = outlook_of(network(observe(session.data), stage.structure.links, stage.structure.gates))
+    if carry.empirical is None:
+        return replace(carry, outlook=outlook)
+    targets = targets_of(session.data, session.config.horizon)
+    errors = outlook.squared_error(targets.outcome, targets.mask)
+    trained = session.plan.train[-1] + 1
+    errors[:trained] = carry.empirical[:trained]
+    return replace(carry, outlook=outlook, empirical=errors)
+
+
+def check_outcomes(session: Session) -> None:
+    """Refuse to train or stop on nothing."""
+    for part in ("train", "validation"):
+        origins = getattr(session.plan, part)
+        if origins and targets_of(session.data, session.config.horizon, origins).count == 0:
+            raise DataError(
+                f"no outcome is observed at the targets of the {part} origins ({origins[0]} ... {origins[-1]}, horizon "
+                f"{session.config.horizon}); give outcomes there, another split, or holdout='agents'"
+            )
+
+
+@torch.no_grad()
+def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitted:
+    """Make the fitted model: calibrate on held-out outcomes, then take in every time that may be seen.
+
+    The held-out forecasts were made with the structure and support that training used; only now are both renewed on
+    all times, so that nothing of the calibration targets helped to predict them.
+    """
+    assert carry.network is not None
+    assert carry.outlook is not None
+    by_agents = session.plan.by_agents
+    observed = observe(session.data)
+    network: Any = session.make_network(session.generator(WEIGHTS)).to(session.data.device)
+    network.load_state_dict(carry.network)
+    network.eval()
+    network.store_support(observed)
+    held = targets_of(
+        session.data, session.config.horizon, session.plan.train if by_agents else session.plan.calibration
+    )
+    temperature = fit_temperature(carry.outlook, held)
+    rows = temperature.apply(carry.outlook).rows(held.mask)
+    scores = ConformalScores(rows.scores(held.outcome[held.mask]).sort().values, "agents" if by_agents else "times")
+    structure = _structure(session, network, observed, calibrate=True)
+    return Fitted(network, structure, temperature, scores, history, carry.epochs)

@@ -1,0 +1,131 @@
+"""The influence structure that acts in forecasts: learned from latents, placed on the agents of any data by id."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from sphunc._typing import Float, Links, Tensor
+from sphunc.causal import InfluenceGraph, discover
+from sphunc.causal.inputs import SHORTEST
+from sphunc.errors import DataError
+from sphunc.hypergraph import TemporalHypergraph
+
+GRAPH_TENSORS = (
+    "links",
+    "probability",
+    "raw_probability",
+    "strength",
+    "deviation",
+    "lag",
+    "most_probable",
+    "entropy",
+    "prior_entropy",
+    "best_mass",
+    "draws",
+    "bits",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Links with their gates, and the posterior they come from.
+
+    Attributes:
+        links: ``[2, K]`` source and target.
+        gates: posterior mean of each coefficient ``[K]``: probability times strength.
+        graph: the posterior; None where no structure can be learned.
+    """
+
+    links: Tensor
+    gates: Tensor
+    graph: InfluenceGraph | None
+
+    @property
+    def confidence(self) -> float:
+        """Identification confidence, 0 without a structure."""
+        return 0.0 if self.graph is None else self.graph.confidence
+
+
+def no_structure(device: torch.device | str = "cpu") -> Structure:
+    """Return the structure without links."""
+    links = torch.zeros(2, 0, dtype=torch.long, device=device)
+    return Structure(links, torch.zeros(0, device=device), None)
+
+
+def learn_structure(
+    latents: Float[Tensor, "time agent dim"],
+    data: TemporalHypergraph,
+    *,
+    max_lag: int | None,
+    seed: int,
+    calibrate: bool = False,
+    diagnose: bool = False,
+) -> Structure:
+    """Posterior over links from node-wise latents of the times in ``data``; none when there is too little to see.
+
+    Fewer than 3 times, a single agent, no group of two, or states that never change leave the structure empty.
+    """
+    too_little = latents.shape[0] < SHORTEST or latents.shape[1] < 2 or not bool((data.hyperedge_size > 1).any())
+    if too_little:
+        return no_structure(latents.device)
+    try:
+        graph = discover(
+            latents.detach().double(), data=data, max_lag=max_lag, seed=seed, calibrate=calibrate, diagnose=diagnose
+        )
+    except DataError:  # states that never change: nothing to explain, hence nothing to learn
+        return no_structure(latents.device)
+    return of_graph(graph, latents.dtype)
+
+
+def of_graph(graph: InfluenceGraph, dtype: torch.dtype = torch.float32) -> Structure:
+    """Return the structure whose gates are the posterior means of the graph's coefficients."""
+    return Structure(graph.links, graph.gates.to(dtype), graph)
+
+
+def place(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hashable]) -> tuple[Links, Tensor]:
+    """Links and gates on other agents: matched by id; links of agents who are not there are left out.
+
+    Args:
+        structure: over the agents ``known``.
+        known: ids that the structure was learned on.
+        agents: ids of the data to forecast; new ones have no links.
+    """
+    if tuple(known) == tuple(agents):
+        return structure.links, structure.gates
+    position = {agent: i for i, agent in enumerate(agents)}
+    table = torch.tensor([position.get(agent, -1) for agent in known], dtype=torch.long, device=structure.links.device)
+    moved = table[structure.links] if len(known) else structure.links
+    there = (moved >= 0).all(0)
+    return moved[:, there], structure.gates[there]
+
+
+def structure_state(structure: Structure) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return a structure as a JSON document and tensors; agent ids are not among them."""
+    tensors = {"links": structure.links, "gates": structure.gates}
+    if structure.graph is None:
+        return {"graph": None}, tensors
+    graph = structure.graph
+    tensors |= {f"graph.{name}": getattr(graph, name) for name in GRAPH_TENSORS}
+    words = {
+        "calibrated": graph.calibrated,
+        "fit": {key: float(value) for key, value in graph.fit.items()},
+        "diagnostics": {key: float(value) for key, value in graph.diagnostics.items()},
+        "notes": list(graph.notes),
+    }
+    return {"graph": words}, tensors
+
+
+def structure_from(
+    document: Mapping[str, Any], tensors: Mapping[str, Tensor], agents: tuple[Hashable, ...], device: torch.device | str
+) -> Structure:
+    """Return the structure of :func:`structure_state` over ``agents``."""
+    words = document["graph"]
+    graph = None
+    if words is not None:
+        values = {name: tensors[f"graph.{name}"].to(device) for name in GRAPH_TENSORS}
+        graph = InfluenceGraph(agents=agents, **values, **{**words, "notes": tuple(words["notes"])})
+    return Structure(tensors["links"].to(device), tensors["gates"].to(device), graph)

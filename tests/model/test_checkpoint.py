@@ -1,0 +1,120 @@
+"""A run that is killed at any pass goes on to the same result, bit for bit; what does not belong is refused."""
+
+import json
+from datetime import date, datetime
+
+import pytest
+import torch
+from standin import session
+
+from sphunc.errors import CheckpointError
+from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, load_weights, save_training
+from sphunc.model.fitting import conclude, fit_stages
+
+SETTINGS = {"epochs": 4, "patience": 3, "refit": True, "structure_epochs": 2, "structure_every": 2}
+
+
+class KilledError(Exception):
+    pass
+
+
+def run(made, folder, kill_after=None, begun=None):
+    count = 0
+
+    def keep(*state):
+        save_training(folder, made, *state)
+
+    def callback(record):
+        nonlocal count
+        count += 1
+        if count == kill_after:
+            raise KilledError
+
+    carry, history = fit_stages(made, callback, keep=keep, begun=begun)
+    return conclude(made, carry, history)
+
+
+def without_time(history):
+    return [{**vars(record), "seconds": 0} for record in history]
+
+
+CASES = [(holdout, kill_after, False) for holdout in ("times", "agents") for kill_after in (1, 3, 4, 5, 7)]
+
+
+@pytest.mark.parametrize(("holdout", "kill_after", "scm"), [*CASES, ("times", 6, True)])
+def test_a_killed_run_goes_on_to_the_same_result(long_data, tmp_path, holdout, kill_after, scm):
+    settings = {**SETTINGS, "holdout": holdout, "scm": scm}
+    made = session(long_data, **settings)
+    whole = run(made, tmp_path / "whole")
+    with pytest.raises(KilledError):
+        run(made, tmp_path / "killed", kill_after)
+    again = session(long_data, **settings)
+    resumed = run(again, tmp_path / "killed", begun=load_training(tmp_path / "killed", again))
+    for name, value in whole.network.state_dict().items():
+        assert torch.equal(value, resumed.network.state_dict()[name]), name
+    assert whole.temperature == resumed.temperature
+    assert torch.equal(whole.structure.gates, resumed.structure.gates)
+    assert torch.equal(whole.conformal.scores, resumed.conformal.scores)
+    assert without_time(whole.history) == without_time(resumed.history)
+
+
+@pytest.fixture
+def stopped(long_data, tmp_path):
+    made = session(long_data, scm=False)
+    with pytest.raises(KilledError):
+        run(made, tmp_path, kill_after=1)
+    return made, tmp_path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dropout": 0.5}, r"another config \(dropout was 0.1\); resume with the same settings"),
+        ({"seed": 3}, "another seed; resume with the same settings"),
+    ],
+)
+def test_another_run_is_refused(stopped, long_data, change, message):
+    with pytest.raises(CheckpointError, match=message):
+        load_training(stopped[1], session(long_data, scm=False, **change))
+
+
+def test_other_data_is_refused(stopped, short_data):
+    with pytest.raises(CheckpointError, match="another data; resume with the same"):
+        load_training(stopped[1], session(short_data, scm=False))
+
+
+def test_a_damaged_document_is_named(stopped):
+    made, folder = stopped
+    path = folder / "training.json"
+    document = json.loads(path.read_text())
+    del document["history"]
+    path.write_text(json.dumps(document))
+    with pytest.raises(CheckpointError, match="misses 'history'; it is damaged"):
+        load_training(folder, made)
+
+
+def test_weights_of_another_shape_are_refused(stopped):
+    network = stopped[0].make_network(torch.Generator().manual_seed(0))
+    weights = dict(network.state_dict())
+    weights["readout"] = torch.zeros(1, 1)
+    with pytest.raises(CheckpointError, match=r"the saved weights do not fit the saved configuration: .*readout"):
+        load_weights(network, weights)
+    load_weights(network, dict(network.state_dict()) | {"support": torch.ones(5, 6)})
+    assert network.support.shape == (5, 6)
+
+
+def test_fingerprint_follows_the_data(long_data, short_data):
+    assert fingerprint(long_data) == fingerprint(long_data)
+    assert fingerprint(long_data) != fingerprint(long_data.window(0, 8)) != fingerprint(short_data)
+
+
+@pytest.mark.parametrize("one", ["a", 3, 2.5, None, True, date(2020, 1, 2), datetime(2020, 1, 2, 3), ("x", (1, "y"))])
+def test_ids_survive_json(one):
+    back = decode_id(json.loads(json.dumps(encode_id(one))))
+    assert back == one
+    assert type(back) is type(one)
+
+
+def test_ids_that_json_cannot_keep_are_refused():
+    with pytest.raises(CheckpointError, match=r"id frozenset.* is a frozenset, which JSON cannot keep"):
+        encode_id(frozenset())
