@@ -251,5 +251,5 @@ def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitt
     temperature = fit_temperature(carry.outlook, held)
     rows = temperature.apply(carry.outlook).rows(held.mask)
     scores = ConformalScores(rows.scores(held.outcome[held.mask]).sort().values, "agents" if by_agents else "times")
-    structure = _structure(session, network, observed, calibrate=True)
+    structure = _structure(session, network, observed, calibrate=session.config.calibrate_links)
     return Fitted(network, structure, temperature, scores, history, carry.epochs)

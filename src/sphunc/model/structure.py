@@ -36,7 +36,7 @@ class Structure:
 
     Attributes:
         links: ``[2, K]`` source and target.
-        gates: posterior mean of each coefficient ``[K]``: probability times strength.
+        gates: posterior mean of each coefficient ``[K]``: probability (as enumerated) times strength.
         graph: the posterior; None where no structure can be learned.
     """
 
@@ -82,8 +82,11 @@ def learn_structure(
 
 
 def of_graph(graph: InfluenceGraph, dtype: torch.dtype = torch.float32) -> Structure:
-    """Return the structure whose gates are the posterior means of the graph's coefficients."""
-    return Structure(graph.links, graph.gates.to(dtype), graph)
+    """Return the structure whose gates are the posterior means of the graph's coefficients.
+
+    Gates stay those of the enumeration when probabilities are calibrated: the network was trained with such gates.
+    """
+    return Structure(graph.links, (graph.raw_probability * graph.strength).to(dtype), graph)
 
 
 def place(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hashable]) -> tuple[Links, Tensor]:

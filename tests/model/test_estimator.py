@@ -1,0 +1,320 @@
+"""The estimator, end to end: fit, predict, score, save; ids, horizons, newcomers, gaps; no look at the future."""
+
+import copy
+import json
+from dataclasses import replace
+
+import polars as pl
+import pytest
+import torch
+
+import sphunc
+from sphunc.errors import ArgumentError, CheckpointError, DataError, NotFittedError
+from sphunc.hypergraph import scramble_future, time_split
+from sphunc.model.estimator import SphUnc
+
+SMALL = {"dim": 8, "layers": 1, "epochs": 3, "patience": 3, "folds": 2, "scm": False, "aleatoric_width": 4}
+
+
+def fitted(data, **settings):
+    return SphUnc(**{**SMALL, **settings}).fit(data, verbose=False)
+
+
+@pytest.fixture(scope="module")
+def model(long_data):
+    return fitted(long_data)
+
+
+@pytest.fixture(scope="module")
+def linked(short_data):
+    return fitted(short_data, scm=True, structure_epochs=0)
+
+
+def as_numbers(data, columns=1):
+    y = data.y.float().unsqueeze(-1).repeat(1, 1, columns) * data.y_mask.unsqueeze(-1)
+    return replace(data, y=y, class_names=())
+
+
+def equal(one, two):
+    return all(
+        torch.equal(getattr(one, name), getattr(two, name))
+        for name in ("probabilities", "epistemic", "epistemic_scaled", "aleatoric", "total")
+    )
+
+
+def test_public_names():
+    assert sphunc.SphUnc is SphUnc
+    assert sphunc.Forecast.__name__ == "Forecast"
+
+
+def test_a_forecast_has_all_its_parts(model, long_data):
+    forecast = model.predict(long_data)
+    N, C = long_data.num_nodes, long_data.num_classes
+    assert forecast.probabilities.shape == (N, C)
+    assert torch.allclose(forecast.probabilities.sum(1), torch.ones(N), atol=1e-5)
+    for part in (forecast.epistemic, forecast.epistemic_scaled, forecast.aleatoric, forecast.total):
+        assert part.shape == (N,)
+        assert part.isfinite().all()
+    assert ((forecast.epistemic_scaled >= 0) & (forecast.epistemic_scaled <= 1)).all()
+    assert (forecast.aleatoric >= 0).all()
+    assert ((forecast.total > 0) & (forecast.total < 1)).all()
+    assert (forecast.origin, forecast.target, forecast.agents) == (8, 9, long_data.node_ids)
+    frame = forecast.to_frame()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame["agent"].to_list() == list(long_data.node_ids)
+    assert torch.equal(model.predict_proba(long_data), forecast.probabilities)
+
+
+@pytest.mark.parametrize("origin", [2, 5])
+def test_nothing_after_the_origin_moves_a_forecast(model, linked, long_data, origin):
+    for one in (model, linked):
+        assert equal(one.predict(long_data, origin), one.predict(scramble_future(long_data, origin), origin))
+        assert equal(one.predict(long_data, origin), one.predict(long_data.until(origin)))
+
+
+def test_nothing_of_the_test_part_moves_the_fit(long_data):
+    split = time_split(long_data)
+    last = split.targets("calibration")[-1]
+    models = [SphUnc(**SMALL).fit(data, split, verbose=False) for data in (long_data, scramble_future(long_data, last))]
+    assert equal(*(one.predict(long_data, last) for one in models))
+    assert models[0].known_.last == last
+
+
+def test_same_seed_same_numbers(model, long_data):
+    assert equal(model.predict(long_data), fitted(long_data).predict(long_data))
+    assert not equal(model.predict(long_data), fitted(long_data, seed=1).predict(long_data))
+
+
+def test_the_global_generator_is_left_alone(short_data):
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    fitted(short_data).predict(short_data)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("times", [2, 4, 5])
+def test_short_panels_are_fitted(times):
+    data = sphunc.simulate("snare", agents=24, times=times, seed=0).data
+    model = fitted(data)
+    assert model.conformal_.source == "agents"
+    assert model.predict(data, coverage=0.8).caveat.startswith("coverage was calibrated on held-out agents")
+
+
+@pytest.mark.parametrize("horizon", [2, 3])
+def test_horizons_beyond_one(long_data, horizon):
+    forecast = fitted(long_data, horizon=horizon).predict(long_data, origin=4)
+    assert (forecast.origin, forecast.target, forecast.horizon) == (4, 4 + horizon, horizon)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_numbers(long_data, columns):
+    data = as_numbers(long_data, columns)
+    model = fitted(data)
+    forecast = model.predict(data, coverage=0.8)
+    assert forecast.mean.shape == forecast.variance.shape == (30, columns)
+    assert (forecast.variance > 0).all()
+    assert forecast.interval.shape == (30, columns, 2)
+    assert isinstance(model.score(data, [7], metric="r2"), float)
+    with pytest.raises(ArgumentError, match="the model forecasts numbers, which have no probabilities"):
+        model.predict_proba(data)
+    with pytest.raises(ArgumentError, match="metric is 'accuracy'; choose log_likelihood or r2"):
+        model.score(data, [7], metric="accuracy")
+
+
+def test_agents_are_matched_by_id_whatever_their_order(linked, short_data):
+    order = torch.randperm(short_data.num_nodes, generator=torch.Generator().manual_seed(0))
+    rank = order.argsort()
+    node, edge = short_data.hyperedge_index
+    moved = torch.stack([rank[node], edge])
+    shuffled = replace(
+        short_data,
+        x=short_data.x[:, order],
+        x_mask=short_data.x_mask[:, order],
+        y=short_data.y[:, order],
+        y_mask=short_data.y_mask[:, order],
+        hyperedge_index=moved[:, (moved[1] * short_data.num_nodes + moved[0]).argsort()],
+        node_ids=tuple(short_data.node_ids[i] for i in order.tolist()),
+        influence=None,
+        influence_kind="",
+    )
+    straight, mixed = linked.predict(short_data), linked.predict(shuffled)
+    assert torch.allclose(straight.probabilities[order], mixed.probabilities, atol=1e-4)
+    assert mixed.agents == shuffled.node_ids
+
+
+def test_newcomers_are_forecast(linked, short_data):
+    renamed = replace(short_data, node_ids=tuple(f"new-{i}" for i in range(short_data.num_nodes)))
+    forecast = linked.predict(renamed)
+    assert forecast.probabilities.isfinite().all()
+    assert forecast.agents[0] == "new-0"
+
+
+def test_missing_features_and_unseen_agents_still_get_a_forecast(model, long_data):
+    x_mask = torch.rand(long_data.x.shape, generator=torch.Generator().manual_seed(0)) < 0.4
+    x_mask &= long_data.x_mask
+    x_mask[:, 0] = False
+    y_mask = long_data.y_mask.clone()
+    y_mask[:, 0] = False
+    sparse = replace(
+        long_data, x=long_data.x * x_mask, x_mask=x_mask, y=torch.where(y_mask, long_data.y, 0), y_mask=y_mask
+    )
+    forecast = model.predict(sparse)
+    assert forecast.probabilities.isfinite().all()
+    assert forecast.epistemic.isfinite().all()
+
+
+def test_data_without_outcomes_can_be_forecast(model, long_data):
+    blind = replace(long_data, y=None, y_mask=torch.zeros_like(long_data.y_mask), class_names=())
+    assert model.predict(blind).probabilities.shape == (30, 3)
+
+
+def test_conformal_sets_hold_more_classes_for_more_coverage(model, long_data):
+    sizes = [model.predict(long_data, coverage=c).set.sum() for c in (0.3, 0.6, 0.9)]
+    assert sizes == sorted(sizes)
+    assert "not guaranteed when the population drifts" in model.predict(long_data, coverage=0.9).caveat
+
+
+def test_scores(model, long_data):
+    nll = -model.score(long_data, [3, 4])
+    p = [model.predict_proba(long_data, o) for o in (3, 4)]
+    rows = [(p[k], long_data.y[o + 1], long_data.y_mask[o + 1]) for k, o in enumerate((3, 4))]
+    expected = torch.cat([-q.gather(1, y[:, None])[m, 0].log() for q, y, m in rows]).mean()
+    assert nll == pytest.approx(float(expected), abs=1e-5)
+    hits = torch.cat([(q.argmax(1) == y)[m].double() for q, y, m in rows]).mean()
+    assert model.score(long_data, [3, 4], metric="accuracy") == pytest.approx(float(hits))
+
+
+def test_score_takes_what_fit_did_not_see(long_data):
+    split = time_split(long_data)
+    model = SphUnc(**SMALL).fit(long_data, split, verbose=False)
+    assert model.score(long_data) == pytest.approx(model.score(long_data, split.test), abs=1e-9)
+    with pytest.raises(ArgumentError, match="data has no outcome later than 8, the last time that fit saw"):
+        fitted(long_data).score(long_data)
+
+
+def test_saved_and_loaded_is_the_same(linked, short_data, tmp_path):
+    linked.save(tmp_path)
+    loaded = SphUnc.load(tmp_path)
+    assert equal(linked.predict(short_data), loaded.predict(short_data))
+    assert loaded.get_params() == linked.get_params()
+    assert loaded.influence().to_frame().equals(linked.influence().to_frame())
+    assert loaded.history_ == linked.history_
+    sets = [one.predict(short_data, coverage=0.7).set for one in (linked, loaded)]
+    assert torch.equal(*sets)
+
+
+def test_a_model_of_other_sizes_is_refused(model, tmp_path):
+    model.save(tmp_path)
+    path = tmp_path / "model.json"
+    document = json.loads(path.read_text())
+    document["config"]["dim"] = 16
+    path.write_text(json.dumps(document))
+    with pytest.raises(CheckpointError, match="the saved weights do not fit the saved configuration"):
+        SphUnc.load(tmp_path)
+    del document["known"]
+    path.write_text(json.dumps(document))
+    with pytest.raises(CheckpointError, match=r"model.json misses 'known'; it is damaged or foreign"):
+        SphUnc.load(tmp_path)
+
+
+@pytest.mark.parametrize("kill_after", [2, 5])
+def test_a_killed_fit_resumes_to_the_same_forecast(model, long_data, tmp_path, kill_after):
+    seen = []
+
+    def kill(record):
+        seen.append(record)
+        if len(seen) == kill_after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SphUnc(**SMALL).fit(long_data, checkpoint=tmp_path, verbose=False, callbacks=[kill])
+    resumed = SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)
+    assert equal(model.predict(long_data), resumed.predict(long_data))
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".safetensors"]
+    again = SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)
+    assert equal(model.predict(long_data), again.predict(long_data))
+
+
+def test_resume_needs_a_run(long_data, tmp_path):
+    with pytest.raises(CheckpointError, match=r"holds no run to resume; begin one with fit\(checkpoint="):
+        SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)
+    with pytest.raises(ArgumentError, match="a run goes on in its own folder"):
+        SphUnc(**SMALL).fit(long_data, resume=tmp_path, checkpoint=tmp_path / "other", verbose=False)
+
+
+def test_influence_has_probabilities(linked, short_data):
+    frame = linked.influence().to_frame()
+    assert set(frame.columns) == {"source", "target", "probability", "strength", "lag"}
+    assert set(frame["source"]) <= set(short_data.node_ids)
+
+
+def test_influence_says_why_it_is_not_there(model):
+    with pytest.raises(ArgumentError, match="no influence could be learned: scm is False"):
+        model.influence()
+    with pytest.raises(ArgumentError, match=r"diagnose=True needs the data again"):
+        model.influence(diagnose=True)
+
+
+def test_history_has_a_record_per_pass(model):
+    stages = [record.stage for record in model.history_]
+    assert stages == ["cross-fit"] * stages.count("cross-fit") + ["train"] * stages.count("train")
+    assert model.epochs_ >= 1
+
+
+def test_settings_are_stored_untouched_and_can_be_copied():
+    model = SphUnc(dim=8, dropout=0.25, batch_size=None)
+    assert model.get_params() == {
+        "dim": 8, "horizon": 1, "seed": 0, "device": "cpu", "dropout": 0.25, "batch_size": None,
+    }  # fmt: skip
+    twin = SphUnc(**model.get_params()).set_params(seed=3, epochs=5)
+    assert (twin.seed, twin.get_params()["epochs"]) == (3, 5)
+    assert repr(model) == "SphUnc(dim=8, horizon=1, seed=0, dropout=0.25, batch_size=None)"
+
+
+def test_sklearn_can_clone_it():
+    from sklearn.base import clone
+
+    model = SphUnc(dim=8, dropout=0.25)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_a_fitted_model_can_be_copied(model, long_data):
+    assert equal(copy.deepcopy(model).predict(long_data), model.predict(long_data))
+
+
+def test_bad_settings_are_named():
+    with pytest.raises(ArgumentError, match=r"'epoch' is not a setting of SphUnc \(did you mean epochs\?\)"):
+        SphUnc(epoch=3)
+
+
+def test_values_are_checked_in_fit(long_data):
+    with pytest.raises(ArgumentError, match="dim is 0: input should be greater than or equal to 2"):
+        SphUnc(dim=0).fit(long_data)
+
+
+@pytest.mark.parametrize("asked", ["predict", "score", "influence", "save"])
+def test_what_needs_a_fit_says_so(asked, long_data, tmp_path):
+    argument = {"save": [tmp_path], "influence": []}.get(asked, [long_data])
+    with pytest.raises(NotFittedError, match=rf"{asked} needs a fitted model; call fit\(data\)"):
+        getattr(SphUnc(), asked)(*argument)
+
+
+def test_other_features_and_classes_are_refused(model, long_data):
+    fewer = replace(
+        long_data, x=long_data.x[..., 1:], x_mask=long_data.x_mask[..., 1:], feature_names=long_data.feature_names[1:]
+    )
+    with pytest.raises(DataError, match=f"data misses '{long_data.feature_names[0]}': the model learned from 24"):
+        model.predict(fewer)
+    with pytest.raises(DataError, match="data has the class 'other', which training never saw"):
+        model.predict(replace(long_data, class_names=("class-0", "class-1", "other")))
+
+
+@pytest.mark.parametrize("origin", [-1, 9])
+def test_origins_outside_the_data_are_refused(model, long_data, origin):
+    with pytest.raises(ArgumentError, match=f"origin is {origin}, but the data has 9 times; choose 0 ... 8"):
+        model.predict(long_data, origin)
+
+
+def test_too_few_times_are_refused(long_data):
+    with pytest.raises(ArgumentError, match="1 times are too few to learn a forecast 1 ahead; give at least 2 times"):
+        SphUnc(**SMALL).fit(long_data.window(0, 1))

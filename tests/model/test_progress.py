@@ -1,0 +1,36 @@
+"""The bar shows losses, calibration error and stage; it is silent where it should be."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from sphunc.model.history import EpochRecord
+from sphunc.model.progress import ProgressBar
+
+
+def record(stage="train", validation=0.75, ece=0.125):
+    return EpochRecord(stage, 4, 5, 1.25, 0.0625, 0.5, 1.5, validation, ece, 0.5, 0.01, is_best=True)
+
+
+def drawn(records, *, verbose, terminal):
+    out = io.StringIO()
+    with ProgressBar(verbose, Console(file=out, force_terminal=terminal, width=160)) as bar:
+        for one in records:
+            bar(one)
+    return out.getvalue()
+
+
+def test_the_three_losses_and_the_calibration_error_are_shown():
+    text = drawn([record("cross-fit"), record()], verbose=None, terminal=True)
+    for part in ("cross-fit", "train", "5/5", "pred 1.250", "entropy 0.062", "causal 0.500", "held-out 0.750", "0.125"):
+        assert part in text
+
+
+def test_nothing_held_out_is_a_dash():
+    assert "held-out - · ECE -" in drawn([record(validation=None, ece=None)], verbose=True, terminal=True)
+
+
+@pytest.mark.parametrize(("verbose", "terminal"), [(False, True), (None, False)])
+def test_it_is_silent_when_told_and_where_nobody_looks(verbose, terminal):
+    assert drawn([record()], verbose=verbose, terminal=terminal) == ""

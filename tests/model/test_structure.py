@@ -1,0 +1,83 @@
+"""Structures move to other agents by id, survive a round trip, and are empty where nothing can be learned."""
+
+import json
+
+import pytest
+import torch
+
+from sphunc.causal import discover
+from sphunc.hypergraph import assemble
+from sphunc.model.structure import Structure, learn_structure, no_structure, of_graph, place, structure_from
+from sphunc.model.structure import structure_state as state_of
+
+LINKS = torch.tensor([[0, 1, 2], [1, 2, 0]])
+ABC = Structure(LINKS, torch.tensor([0.1, 0.2, 0.3]), None)
+
+
+def moving(T=5, N=4, seed=0):
+    states = torch.randn(T, N, 6, generator=torch.Generator().manual_seed(seed))
+    return torch.nn.functional.normalize(states, dim=-1)
+
+
+def together(T, N, size=2):
+    return assemble(
+        times=range(T),
+        node_ids=[f"a{i}" for i in range(N)],
+        features=([t for t in range(T) for _ in range(N)], list(range(N)) * T, [[1.0]] * (T * N)),
+        feature_names=["seen"],
+        hyperedge_ids=range(N // size),
+        hyperedge_time=[0] * (N // size),
+        memberships=([i // size for i in range(N // size * size)], range(N // size * size)),
+    )
+
+
+def test_the_same_agents_keep_their_links():
+    links, gates = place(ABC, ("a", "b", "c"), ("a", "b", "c"))
+    assert torch.equal(links, LINKS)
+    assert torch.equal(gates, ABC.gates)
+
+
+def test_links_follow_ids_and_vanish_with_them():
+    links, gates = place(ABC, ("a", "b", "c"), ("new", "c", "b"))
+    assert links.tolist() == [[2], [1]]  # b -> c
+    assert gates.tolist() == pytest.approx([0.2])
+
+
+def test_strangers_have_no_links():
+    assert place(ABC, ("a", "b", "c"), ("x", "y"))[0].shape == (2, 0)
+    assert place(no_structure(), (), ("x",))[1].shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("latents", "data"),
+    [
+        (moving(T=2), together(2, 4)),
+        (moving(N=1), together(5, 1)),
+        (moving(), together(5, 4, size=1)),
+        (moving(T=1).expand(5, -1, -1), together(5, 4)),
+    ],
+    ids=["two times", "one agent", "nobody meets", "nothing moves"],
+)
+def test_too_little_to_see_leaves_no_links(latents, data):
+    structure = learn_structure(latents, data, max_lag=None, seed=0)
+    assert structure.graph is None
+    assert structure.confidence == 0
+
+
+def test_gates_are_posterior_means_and_survive_a_round_trip():
+    data = together(5, 4)
+    structure = learn_structure(moving(), data, max_lag=1, seed=0)
+    graph = discover(moving().double(), data=data, max_lag=1, calibrate=False, diagnose=False)
+    assert torch.allclose(structure.gates.double(), graph.gates)
+    assert structure.gates.dtype == torch.float32
+    words, tensors = state_of(structure)
+    back = structure_from(json.loads(json.dumps(words)), tensors, data.node_ids, "cpu")
+    assert torch.equal(back.gates, structure.gates)
+    assert back.graph.to_frame().equals(structure.graph.to_frame())
+    assert back.confidence == structure.confidence
+    assert torch.equal(of_graph(back.graph).gates, structure.gates)
+
+
+def test_no_structure_survives_a_round_trip():
+    words, tensors = state_of(no_structure())
+    assert structure_from(words, tensors, (), "cpu").graph is None
