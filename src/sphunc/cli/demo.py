@@ -1,28 +1,36 @@
-"""The demonstration: what sphunc can do today, on an embedded default, in under a minute."""
+"""The demonstration: what sphunc can do today, on an embedded default."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import torch
 from rich.console import Console
 from rich.table import Table
 
+from sphunc.hypergraph import TemporalHypergraph, summarise
+from sphunc.io.tables import read_tables, write_tables
 from sphunc.sphere import VonMisesFisher, vmf_entropy
+from sphunc.worlds import simulate
 
+DEMO_FOLDER = Path("demo-output")
+DEMO_WORLD = "snare"
 DEMO_DIM = 128
 DEMO_KAPPAS = (1.0, 50.0, 200.0)
 DEMO_SAMPLES = 20_000
 
 
-def run(seed: int = 0) -> None:
-    """Print the demonstration."""
+def run(folder: Path = DEMO_FOLDER, seed: int = 0) -> None:
+    """Print the demonstration; the tables of its world stay in ``folder``."""
     console = Console()
     show_sphere(console, seed)
+    show_data(console, folder, seed)
 
 
 def show_sphere(console: Console, seed: int) -> None:
     """Print exact entropies beside the mean resultant length of samples, for a few concentrations."""
     table = Table(title=f"Beliefs on the sphere: von Mises-Fisher laws, D = {DEMO_DIM}")
-    for heading in ("kappa", "entropy (nats)", "mean resultant length", f"the same from {DEMO_SAMPLES:,} samples"):
+    for heading in ("kappa", "entropy (nats)", "mean resultant length", f"from {DEMO_SAMPLES:,} samples"):
         table.add_column(heading, justify="right")
     generator = torch.Generator().manual_seed(seed)
     mu = torch.nn.functional.normalize(torch.randn(DEMO_DIM, generator=generator, dtype=torch.float64), dim=0)
@@ -33,3 +41,15 @@ def show_sphere(console: Console, seed: int) -> None:
         entropy = vmf_entropy(kappa, DEMO_DIM).item()
         table.add_row(f"{kappa.item():g}", f"{entropy:.3f}", f"{exact:.5f}", f"{empirical:.5f}")
     console.print(table)
+
+
+def show_data(console: Console, folder: Path, seed: int) -> TemporalHypergraph:
+    """Simulate a world, write the tables that a user would bring, check them and read them back."""
+    world = simulate(DEMO_WORLD, seed=seed)
+    write_tables(world.data, folder)
+    console.print(f"\nA simulated world, written to {folder}/ as the tables that you would bring:", highlight=False)
+    data = read_tables(folder)
+    console.print(str(summarise(data)), highlight=False)
+    same = "the same, value for value" if data.same_as(world.data) else "NOT the same: please report this"
+    console.print(f"\nRead back: {same}. Your own tables: sphunc check FOLDER", highlight=False)
+    return data

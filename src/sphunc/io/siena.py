@@ -149,7 +149,7 @@ def _pajek(path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
     labels = [str(i + 1) for i in range(n)]
     for line in sections[0][2]:
         found = re.match(r'\s*(\d+)\s+(?:"([^"]*)"|(\S+))', line)
-        if found and int(found[1]) <= n:
+        if found and 1 <= int(found[1]) <= n and (found[2] or found[3]):
             labels[int(found[1]) - 1] = found[2] or found[3]
     codes = np.zeros((n, n))
     for kind, _, lines in sections[1:]:
