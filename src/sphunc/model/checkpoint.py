@@ -21,7 +21,7 @@ from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import Begun, Carry, Session
 from sphunc.model.history import EpochRecord
 from sphunc.model.outlook import Outlook
-from sphunc.model.structure import Structure, structure_from, structure_state
+from sphunc.model.structure import structure_from, structure_state
 from sphunc.model.training import Member, Stage
 
 TRAINING, MODEL = "training", "model"
@@ -49,7 +49,7 @@ def save_training(folder: Path, session: Session, stage: Stage, carry: Carry, hi
         "carry": carried,
         "history": [asdict(record) for record in history],
     }
-    write_bundle(folder, TRAINING, document, {**_under("stage", tensors), **_under("carry", more)})
+    write_bundle(folder, TRAINING, document, {**under("stage", tensors), **under("carry", more)})
 
 
 def load_training(folder: Path, session: Session) -> Begun:
@@ -59,9 +59,9 @@ def load_training(folder: Path, session: Session) -> Begun:
     agents, device = session.data.node_ids, session.data.device
     tensors = {name: value if value.dtype == torch.uint8 else value.to(device) for name, value in tensors.items()}
     try:
-        carry = _carry_from(document["carry"], _inside("carry", tensors), agents, device)
+        carry = _carry_from(document["carry"], inside("carry", tensors), agents, device)
         history = [EpochRecord(**record) for record in document["history"]]
-        words, state = document["stage"], _inside("stage", tensors)
+        words, state = document["stage"], inside("stage", tensors)
         return words["name"], carry, history, _setter(words, state, agents)
     except (KeyError, TypeError) as error:
         raise CheckpointError(f"{folder} misses {error}; it is damaged: begin anew with fit(checkpoint=)") from None
@@ -94,13 +94,13 @@ def _stage_state(stage: Stage) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "structure": now,
         "best_structure": best,
     }
-    tensors = {**_under("structure", now_tensors), **_under("best_structure", best_tensors)}
-    tensors |= _under("outlook", _outlook_state(stage.best_outlook))
+    tensors = {**under("structure", now_tensors), **under("best_structure", best_tensors)}
+    tensors |= under("outlook", _outlook_state(stage.best_outlook))
     if stage.empirical is not None:
         tensors["empirical"] = stage.empirical
     for k, member in enumerate(stage.members):
-        tensors |= _under(f"member.{k}", _member_state(member))
-        tensors |= _under(f"best.{k}", stage.best[k] if stage.best else {})
+        tensors |= under(f"member.{k}", _member_state(member))
+        tensors |= under(f"best.{k}", stage.best[k] if stage.best else {})
     return words, tensors
 
 
@@ -110,30 +110,30 @@ def _setter(
     def set_up(stage: Stage) -> None:
         device = stage.structure.links.device
         stage.epoch, stage.best_epoch, stage.best_score = words["epoch"], words["best_epoch"], words["best_score"]
-        stage.structure = structure_from(words["structure"], _inside("structure", state), agents, device)
-        stage.best_structure = structure_from(words["best_structure"], _inside("best_structure", state), agents, device)
-        stage.best_outlook = _outlook_from(_inside("outlook", state))
+        stage.structure = structure_from(words["structure"], inside("structure", state), agents, device)
+        stage.best_structure = structure_from(words["best_structure"], inside("best_structure", state), agents, device)
+        stage.best_outlook = _outlook_from(inside("outlook", state))
         stage.empirical = state.get("empirical")
-        best = [_inside(f"best.{k}", state) for k in range(len(stage.members))]
+        best = [inside(f"best.{k}", state) for k in range(len(stage.members))]
         stage.best = best if best[0] else None
         for k, member in enumerate(stage.members):
-            _set_member(member, _inside(f"member.{k}", state))
+            _set_member(member, inside(f"member.{k}", state))
 
     return set_up
 
 
 def _member_state(member: Member) -> dict[str, Tensor]:
-    tensors = _under("network", dict(member.network.state_dict()))
+    tensors = under("network", dict(member.network.state_dict()))
     for index, values in member.optimizer.state_dict()["state"].items():
-        tensors |= _under(f"optimizer.{index}", values)
+        tensors |= under(f"optimizer.{index}", values)
     return {**tensors, "generator": member.generator.get_state()}
 
 
 def _set_member(member: Member, state: dict[str, Tensor]) -> None:
-    load_weights(member.network, _inside("network", state))
+    load_weights(member.network, inside("network", state))
     saved = member.optimizer.state_dict()
     count = sum(len(group["params"]) for group in saved["param_groups"])
-    values = {index: _inside(f"optimizer.{index}", state) for index in range(count)}
+    values = {index: inside(f"optimizer.{index}", state) for index in range(count)}
     saved["state"] = {index: value for index, value in values.items() if value}
     member.optimizer.load_state_dict(saved)
     member.generator.set_state(state["generator"].cpu())
@@ -141,12 +141,12 @@ def _set_member(member: Member, state: dict[str, Tensor]) -> None:
 
 def _carry_state(carry: Carry) -> tuple[dict[str, Any], dict[str, Tensor]]:
     words: dict[str, Any] = {"epochs": carry.epochs, "structure": None}
-    tensors = {**_under("outlook", _outlook_state(carry.outlook)), **_under("network", carry.network or {})}
+    tensors = {**under("outlook", _outlook_state(carry.outlook)), **under("network", carry.network or {})}
     if carry.empirical is not None:
         tensors["empirical"] = carry.empirical
     if carry.structure is not None:
         words["structure"], more = structure_state(carry.structure)
-        tensors |= _under("structure", more)
+        tensors |= under("structure", more)
     return words, tensors
 
 
@@ -155,9 +155,9 @@ def _carry_from(
 ) -> Carry:
     structure = None
     if words["structure"] is not None:
-        structure = structure_from(words["structure"], _inside("structure", tensors), agents, device)
-    outlook = _outlook_from(_inside("outlook", tensors))
-    return Carry(words["epochs"], tensors.get("empirical"), outlook, _inside("network", tensors) or None, structure)
+        structure = structure_from(words["structure"], inside("structure", tensors), agents, device)
+    outlook = _outlook_from(inside("outlook", tensors))
+    return Carry(words["epochs"], tensors.get("empirical"), outlook, inside("network", tensors) or None, structure)
 
 
 def _outlook_state(outlook: Outlook | None) -> dict[str, Tensor]:
@@ -215,12 +215,11 @@ def decode_id(one: Any) -> Hashable:
     return date.fromisoformat(value) if kind == "date" else datetime.fromisoformat(value)
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors with ``prefix.`` before every name."""
     return {f"{prefix}.{name}": value for name, value in tensors.items()}
 
 
-def _inside(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def inside(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors whose name begins with ``prefix.``, without it."""
     return {name[len(prefix) + 1 :]: value for name, value in tensors.items() if name.startswith(f"{prefix}.")}
-
-
-__all__ = ["MODEL", "TRAINING", "Structure", "fingerprint", "load_training", "save_training"]

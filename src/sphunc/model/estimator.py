@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sphunc.causal import InfluenceGraph
 from sphunc.errors import ArgumentError, CheckpointError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, known_of
-from sphunc.model.bundle import has_bundle, read_bundle, remove_bundle, write_bundle
+from sphunc.model.bundle import has_bundle, remove_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import (
-    MODEL,
-    TRAINING,
-    decode_id,
-    encode_id,
-    load_training,
-    load_weights,
-    save_training,
-    saved_config,
-)
+from sphunc.model.checkpoint import MODEL, TRAINING, load_training, save_training
 from sphunc.model.config import SphUncConfig, check_setting, configure
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
-from sphunc.model.fitting import Session, conclude, fit_stages
+from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.history import Callback, EpochRecord
 from sphunc.model.network import Network
@@ -39,7 +29,8 @@ from sphunc.model.observed import observe
 from sphunc.model.outlook import Outlook
 from sphunc.model.plan import make_plan
 from sphunc.model.progress import ProgressBar
-from sphunc.model.structure import learn_structure, place, structure_from, structure_state
+from sphunc.model.saving import load_fitted, save_fitted
+from sphunc.model.structure import Structure, learn_structure, place
 from sphunc.model.targets import targets_of
 from sphunc.model.training import outlook_of
 
@@ -76,7 +67,8 @@ class SphUnc:
     """
 
     config_: SphUncConfig
-    network_: Network
+    network_: nn.Module
+    structure_: Structure
     temperature_: TemperatureLaw
     conformal_: ConformalScores
     history_: list[EpochRecord]
@@ -137,7 +129,7 @@ class SphUnc:
         keep = None if folder is None else partial(save_training, folder, session)
         with ProgressBar(verbose) as bar:
             carry, history = fit_stages(session, _all([bar, *callbacks]), keep=keep, begun=begun)
-        self._take(config, session, conclude(session, carry, history))
+        self._take(config, known_of(session.data), conclude(session, carry, history))
         if folder is not None:
             self.save(folder)
             remove_bundle(folder, TRAINING)
@@ -215,7 +207,8 @@ class SphUnc:
         if data is not None:
             aligned = align(data, self.known_).to(self.device)
             with torch.no_grad():
-                latents = self.network_.latents(observe(aligned))
+                network: Any = self.network_
+                latents = network.latents(observe(aligned))
             options: dict[str, Any] = {"max_lag": self.config_.max_lag, "seed": self.seed}
             structure = learn_structure(latents, aligned, calibrate=True, diagnose=diagnose, **options)
         elif diagnose:
@@ -228,45 +221,16 @@ class SphUnc:
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into ``folder``: JSON and safetensors, replaced as one."""
         self._check_fitted("save")
-        words, tensors = structure_state(self.structure_)
-        document = {
-            "config": self.config_.model_dump(),
-            "params": {**self.get_params(), "device": str(self.device)},
-            "known": {**asdict(self.known_), "agents": [encode_id(a) for a in self.known_.agents]}
-            | {"last": encode_id(self.known_.last)},
-            "structure": words,
-            "temperature": asdict(self.temperature_),
-            "conformal": self.conformal_.source,
-            "epochs": self.epochs_,
-            "history": [asdict(record) for record in self.history_],
-        }
-        weights = {f"network.{name}": value for name, value in self.network_.state_dict().items()}
-        weights |= {f"structure.{name}": value for name, value in tensors.items()}
-        write_bundle(Path(folder), MODEL, document, {**weights, "scores": self.conformal_.scores})
+        fitted = Fitted(self.network_, self.structure_, self.temperature_, self.conformal_, self.history_, self.epochs_)
+        save_fitted(Path(folder), self.get_params(), self.config_, self.known_, fitted)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, device: Device = "cpu") -> SphUnc:
         """Read a model that :meth:`save` wrote."""
-        document, tensors = read_bundle(Path(folder), MODEL)
-        try:
-            model = cls(**{**document["params"], "device": device})
-            model._restore(document, {name: value.to(device) for name, value in tensors.items()})
-        except (KeyError, TypeError) as error:
-            raise CheckpointError(f"{Path(folder) / 'model.json'} misses {error}; it is damaged or foreign") from None
+        params, config, known, fitted = load_fitted(Path(folder), device, _network)
+        model = cls(**params)
+        model._take(config, known, fitted)
         return model
-
-    def _restore(self, document: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-        known = {**document["known"], "agents": tuple(map(decode_id, document["known"]["agents"]))}
-        known |= {name: tuple(known[name]) for name in ("features", "classes")} | {"last": decode_id(known["last"])}
-        self.known_, self.config_ = Known(**known), saved_config(document)
-        self.network_ = _network(self.config_, self.known_, torch.Generator()).to(self.device).eval()
-        load_weights(self.network_, _inside("network.", tensors))
-        structure = _inside("structure.", tensors)
-        self.structure_ = structure_from(document["structure"], structure, self.known_.agents, self.device)
-        self.temperature_ = TemperatureLaw(**document["temperature"])
-        self.conformal_ = ConformalScores(tensors["scores"], document["conformal"])
-        self.history_ = [EpochRecord(**record) for record in document["history"]]
-        self.epochs_ = document["epochs"]
 
     def _session(self, data: TemporalHypergraph, split: Split | None, config: SphUncConfig) -> Session:
         known = known_of(data)
@@ -274,8 +238,8 @@ class SphUnc:
         window = data.until(plan.stop - 1).to(self.device)
         return Session(config, window, plan, self.seed, partial(_network, config, known), losses)
 
-    def _take(self, config: SphUncConfig, session: Session, fitted: Any) -> None:
-        self.config_, self.known_ = config, known_of(session.data)
+    def _take(self, config: SphUncConfig, known: Known, fitted: Fitted) -> None:
+        self.config_, self.known_ = config, known
         self.network_, self.structure_ = fitted.network, fitted.structure
         self.temperature_, self.conformal_ = fitted.temperature, fitted.conformal
         self.history_, self.epochs_ = fitted.history, fitted.epochs
@@ -353,7 +317,3 @@ def _summary(rows: Tensor, metric: str) -> float:
         return float(rows.double().mean())
     truth, guess = rows.double().chunk(2, -1)
     return float(1 - (truth - guess).square().sum() / (truth - truth.mean(0)).square().sum())
-
-
-def _inside(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
