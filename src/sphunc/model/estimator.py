@@ -22,6 +22,7 @@ from sphunc.model.config import SphUncConfig, check_setting, configure
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
 from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
+from sphunc.model.grouping import regroup
 from sphunc.model.history import Callback, EpochRecord
 from sphunc.model.network import Network
 from sphunc.model.objective import losses
@@ -149,7 +150,7 @@ class SphUnc:
         """
         self._check_fitted("predict")
         origin = data.num_times - 1 if origin is None else origin
-        past = align(data.until(origin), self.known_).to(self.device)
+        past = self._prepare(data.until(origin))
         links, gates = place(self.structure_, self.known_.agents, past.node_ids)
         with torch.no_grad():
             run = self.network_(observe(past), links, gates)
@@ -205,7 +206,7 @@ class SphUnc:
         self._check_fitted("influence")
         structure = self.structure_
         if data is not None:
-            aligned = align(data, self.known_).to(self.device)
+            aligned = self._prepare(data)
             with torch.no_grad():
                 network: Any = self.network_
                 latents = network.latents(observe(aligned))
@@ -235,8 +236,11 @@ class SphUnc:
     def _session(self, data: TemporalHypergraph, split: Split | None, config: SphUncConfig) -> Session:
         known = known_of(data)
         plan = make_plan(data, config.horizon, split, config.holdout)
-        window = data.until(plan.stop - 1).to(self.device)
+        window = regroup(data.until(plan.stop - 1), config.grouping).to(self.device)
         return Session(config, window, plan, self.seed, partial(_network, config, known), losses)
+
+    def _prepare(self, data: TemporalHypergraph) -> TemporalHypergraph:
+        return regroup(align(data, self.known_), self.config_.grouping).to(self.device)
 
     def _take(self, config: SphUncConfig, known: Known, fitted: Fitted) -> None:
         self.config_, self.known_ = config, known
