@@ -8,10 +8,11 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from sphunc.causal import discover
 from sphunc.hypergraph import TemporalHypergraph, summarise
 from sphunc.io.tables import read_tables, write_tables
 from sphunc.sphere import VonMisesFisher, vmf_entropy
-from sphunc.worlds import simulate
+from sphunc.worlds import World, simulate
 
 DEMO_FOLDER = Path("demo-output")
 DEMO_WORLD = "snare"
@@ -24,7 +25,9 @@ def run(folder: Path = DEMO_FOLDER, seed: int = 0) -> None:
     """Print the demonstration; the tables of its world stay in ``folder``."""
     console = Console()
     show_sphere(console, seed)
-    show_data(console, folder, seed)
+    world = simulate(DEMO_WORLD, seed=seed)
+    show_data(console, world, folder)
+    show_influence(console, world, seed)
 
 
 def show_sphere(console: Console, seed: int) -> None:
@@ -43,9 +46,8 @@ def show_sphere(console: Console, seed: int) -> None:
     console.print(table)
 
 
-def show_data(console: Console, folder: Path, seed: int) -> TemporalHypergraph:
-    """Simulate a world, write the tables that a user would bring, check them and read them back."""
-    world = simulate(DEMO_WORLD, seed=seed)
+def show_data(console: Console, world: World, folder: Path) -> TemporalHypergraph:
+    """Write the tables that a user would bring, check them and read them back."""
     write_tables(world.data, folder)
     console.print(f"\nA simulated world, written to {folder}/ as the tables that you would bring:", highlight=False)
     data = read_tables(folder)
@@ -53,3 +55,19 @@ def show_data(console: Console, folder: Path, seed: int) -> TemporalHypergraph:
     same = "the same, value for value" if data.same_as(world.data) else "NOT the same: please report this"
     console.print(f"\nRead back: {same}. Your own tables: sphunc check FOLDER", highlight=False)
     return data
+
+
+def show_influence(console: Console, world: World, seed: int) -> None:
+    """Print the ten most probable links between the agents, beside the truth that only a simulation knows."""
+    with console.status("Who influences whom? Comparing sets of parents for every agent ..."):
+        graph = discover(world.states, data=world.data, calibrate=False, diagnose=False, seed=seed)
+    ids = world.data.node_ids
+    truth = {(ids[source], ids[target]) for source, target in world.links.T.tolist()}
+    table = Table(title=f"The ten most probable of {graph.links.shape[1]:,} candidate links")
+    for heading in ("source", "target", "probability", "strength", "lag", "true link"):
+        table.add_column(heading, justify="right")
+    for source, target, probability, strength, lag in graph.top(10).iter_rows():
+        known = "yes" if (source, target) in truth else "no"
+        table.add_row(source, target, f"{probability:.3f}", f"{strength:+.2f}", str(lag), known)
+    console.print(table)
+    console.print(f"Assumed: {graph.assumptions}", highlight=False)

@@ -81,7 +81,8 @@ def corrected_resampled_t(differences: Numbers, *, train_size: int | float, test
 
     Args:
         differences: one per split and seed.
-        train_size, test_size: rows of a split (only their ratio counts).
+        train_size: training rows of a split; only its ratio to ``test_size`` counts.
+        test_size: test rows of a split.
     """
     if train_size <= 0 or test_size <= 0:
         raise ArgumentError(f"train_size, test_size: got {train_size}, {test_size}, expected numbers above 0.")
@@ -167,7 +168,8 @@ def compare(
     Args:
         scores: per system one score per cell, cells in the same order for all.
         reference: the system whose score less that of the other is tested.
-        train_size, test_size: rows of a split (only their ratio counts).
+        train_size: training rows of a split; only its ratio to ``test_size`` counts.
+        test_size: test rows of a split.
     """
     if reference not in scores:
         raise ArgumentError(f"reference: {reference!r} has no scores. Systems: {', '.join(map(repr, scores))}.")

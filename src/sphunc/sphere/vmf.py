@@ -113,8 +113,11 @@ def vmf_kl(
               + \kappa_2 A(\kappa_1) \tfrac12 |\mu_1 - \mu_2|^2
 
     Args:
-        mu1, mu2: unit vectors, ``[*batch, D]``.
-        kappa1, kappa2: concentrations, ``[*batch]``; everything broadcasts.
+        mu1: unit vectors of the first law, ``[*batch, D]``.
+        kappa1: its concentrations, ``[*batch]``; everything broadcasts.
+        mu2: unit vectors of the second law.
+        kappa2: its concentrations.
+        validate: whether to check the values of the arguments.
 
     The first three terms are one Bregman divergence: relative error below 5e-13, also for nearly equal laws.
     """
