@@ -11,7 +11,7 @@ from sphunc.errors import CheckpointError
 from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, load_weights, save_training
 from sphunc.model.fitting import conclude, fit_stages
 
-SETTINGS = {"epochs": 4, "patience": 3, "refit": True, "structure_epochs": 2, "structure_every": 2}
+SETTINGS = {"epochs": 4, "patience": 3, "refit": True, "structure_epochs": 3, "structure_every": 2}
 
 
 class KilledError(Exception):

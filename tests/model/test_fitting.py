@@ -98,7 +98,7 @@ def test_long_panels_are_calibrated_on_their_own_times(long_data):
 
 
 def test_structure_is_learned_and_renewed_on_schedule(long_data):
-    schedule = {"structure_epochs": 4, "structure_every": 2, "epochs": 6, "patience": 6}
+    schedule = {"structure_epochs": 5, "structure_every": 2, "epochs": 6, "patience": 6}
     made = session(long_data.window(0, 5), holdout="times", lambda_entropy=0.0, **schedule)
     gates = []
     fit_stages(made, lambda record: None, keep=lambda stage, *_: gates.append(stage.structure.gates))

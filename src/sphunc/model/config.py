@@ -83,7 +83,7 @@ class SphUncConfig(BaseModel):
     """Passes without improvement on held-out outcomes before training ends."""
     structure_epochs: Annotated[int, Field(ge=0)] = 20
     """First passes, during which the influence structure is learned anew on a schedule."""
-    structure_every: Count = 20
+    structure_every: Count = 10
     """Passes between two such renewals."""
     calibrate_links: bool = False
     """Whether the final link probabilities are calibrated on replicas of the data, which takes several times longer."""

@@ -183,7 +183,7 @@ def _structure(session: Session, network: Any, observed: Any, **options: Any) ->
 def renew_structure(session: Session, stage: Stage) -> None:
     """Learn the structure anew from the latents of now, on schedule; folds keep the one that no outcome has touched."""
     config = session.config
-    due = 0 < stage.epoch <= config.structure_epochs and stage.epoch % config.structure_every == 0
+    due = 0 < stage.epoch < config.structure_epochs and stage.epoch % config.structure_every == 0
     if due and stage.fold is None and config.scm:
         stage.members[0].network.eval()
         stage.structure = _structure(session, stage.members[0].network, stage.observed)
@@ -251,5 +251,14 @@ def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitt
     temperature = fit_temperature(carry.outlook, held)
     rows = temperature.apply(carry.outlook).rows(held.mask)
     scores = ConformalScores(rows.scores(held.outcome[held.mask]).sort().values, "agents" if by_agents else "times")
-    structure = _structure(session, network, observed, calibrate=session.config.calibrate_links)
+    structure = _final_structure(session, network, observed, carry)
     return Fitted(network, structure, temperature, scores, history, carry.epochs)
+
+
+def _final_structure(session: Session, network: Any, observed: Any, carry: Carry) -> Structure:
+    # Trained on every time there is, a network keeps the links it was trained with; otherwise later times have more
+    # to say about them.
+    whole = session.plan.by_agents or session.config.refit
+    if whole and not session.config.calibrate_links and carry.structure is not None:
+        return carry.structure
+    return _structure(session, network, observed, calibrate=session.config.calibrate_links)
