@@ -1,7 +1,11 @@
 """A run that is killed at any pass goes on to the same result, bit for bit; what does not belong is refused."""
 
 import json
+import signal
+import subprocess
+import sys
 from datetime import date, datetime
+from pathlib import Path
 
 import pytest
 import torch
@@ -56,6 +60,43 @@ def test_a_killed_run_goes_on_to_the_same_result(long_data, short_data, tmp_path
     assert whole.temperature == resumed.temperature
     assert torch.equal(whole.structure.gates, resumed.structure.gates)
     assert torch.equal(whole.conformal.scores, resumed.conformal.scores)
+    assert without_time(whole.history) == without_time(resumed.history)
+
+
+SCRIPT = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import torch
+torch.set_num_threads(1)
+from standin import session
+from sphunc.model.checkpoint import save_training
+from sphunc.model.fitting import fit_stages
+from sphunc.worlds import simulate
+
+made = session(simulate("snare", agents=30, times=9, seed=0).data, scm=False)
+left = int(sys.argv[3])
+
+def keep(*state):
+    global left
+    save_training(Path(sys.argv[2]), made, *state)
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+fit_stages(made, lambda record: None, keep=keep)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_killed_outright_goes_on_to_the_same_result(long_data, tmp_path):
+    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path / "killed"), "14"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == -signal.SIGKILL
+    made = session(long_data, scm=False)
+    whole = run(made, tmp_path / "whole")
+    resumed = run(made, tmp_path / "killed", begun=load_training(tmp_path / "killed", made))
+    for name, value in whole.network.state_dict().items():
+        assert torch.equal(value, resumed.network.state_dict()[name]), name
     assert without_time(whole.history) == without_time(resumed.history)
 
 
