@@ -12,7 +12,7 @@ import torch
 from standin import session
 
 from sphunc.errors import CheckpointError
-from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, load_weights, save_training
+from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, save_training
 from sphunc.model.fitting import conclude, fit_stages
 
 SETTINGS = {"epochs": 4, "patience": 3, "refit": True, "structure_epochs": 3, "structure_every": 2}
@@ -133,16 +133,6 @@ def test_a_damaged_document_is_named(stopped):
     path.write_text(json.dumps(document))
     with pytest.raises(CheckpointError, match="misses 'history'; it is damaged"):
         load_training(folder, made)
-
-
-def test_weights_of_another_shape_are_refused(stopped):
-    network = stopped[0].make_network(torch.Generator().manual_seed(0))
-    weights = dict(network.state_dict())
-    weights["readout"] = torch.zeros(1, 1)
-    with pytest.raises(CheckpointError, match=r"the saved weights do not fit the saved configuration: .*readout"):
-        load_weights(network, weights)
-    load_weights(network, dict(network.state_dict()) | {"support": torch.ones(5, 6)})
-    assert network.support.shape == (5, 6)
 
 
 def test_fingerprint_follows_the_data(long_data, short_data):

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from pydantic import ValidationError
-from torch import Tensor, nn
+from torch import Tensor
 
 from sphunc.errors import CheckpointError
 from sphunc.hypergraph import TemporalHypergraph
@@ -23,6 +23,7 @@ from sphunc.model.history import EpochRecord
 from sphunc.model.outlook import Outlook
 from sphunc.model.structure import structure_from, structure_state
 from sphunc.model.training import Member, Stage
+from sphunc.model.weights import load_weights
 
 TRAINING, MODEL = "training", "model"
 
@@ -167,21 +168,6 @@ def _outlook_state(outlook: Outlook | None) -> dict[str, Tensor]:
 
 def _outlook_from(tensors: Mapping[str, Tensor]) -> Outlook | None:
     return Outlook(**{f.name: tensors.get(f.name) for f in fields(Outlook)}) if tensors else None  # pyright: ignore
-
-
-def load_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Put saved weights into a network; buffers may have another length than in a fresh one, parameters may not."""
-    buffers = {name for name, _ in network.named_buffers()}
-    for name, value in weights.items():
-        home, _, leaf = name.rpartition(".")
-        if name in buffers:
-            module = network.get_submodule(home)
-            module._buffers[leaf] = value.to(module._buffers[leaf].device)  # pyright: ignore[reportOptionalMemberAccess]
-    try:
-        network.load_state_dict(dict(weights))
-    except RuntimeError as error:
-        first = " ".join(str(error).split())[:300]
-        raise CheckpointError(f"the saved weights do not fit the saved configuration: {first}") from None
 
 
 def saved_config(document: Mapping[str, Any]) -> SphUncConfig:

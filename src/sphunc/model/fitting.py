@@ -29,6 +29,7 @@ from sphunc.model.training import (
     outlook_of,
     restore_best,
 )
+from sphunc.model.weights import load_weights
 
 CROSS_FIT, TRAIN, REFIT = "cross-fit", "train", "refit"
 STREAMS = {CROSS_FIT: 1, TRAIN: 2, REFIT: 3}
@@ -242,7 +243,7 @@ def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitt
     by_agents = session.plan.by_agents
     observed = observe(session.data)
     network: Any = session.make_network(session.generator(WEIGHTS)).to(session.data.device)
-    network.load_state_dict(carry.network)
+    load_weights(network, carry.network)
     network.eval()
     network.store_support(observed)
     held = targets_of(

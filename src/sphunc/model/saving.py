@@ -14,12 +14,13 @@ from sphunc.errors import CheckpointError
 from sphunc.model.alignment import Known
 from sphunc.model.bundle import read_bundle, write_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import MODEL, decode_id, encode_id, inside, load_weights, saved_config, under
+from sphunc.model.checkpoint import MODEL, decode_id, encode_id, inside, saved_config, under
 from sphunc.model.config import SphUncConfig
 from sphunc.model.conformal import ConformalScores
 from sphunc.model.fitting import Fitted
 from sphunc.model.history import EpochRecord
 from sphunc.model.structure import structure_from, structure_state
+from sphunc.model.weights import load_weights
 
 MakeNetwork = Callable[[SphUncConfig, Known, torch.Generator], nn.Module]
 

@@ -22,6 +22,7 @@ from sphunc.model.history import EpochRecord, top_label_ece
 from sphunc.model.outlook import Outlook, merge
 from sphunc.model.structure import Structure
 from sphunc.model.targets import Targets
+from sphunc.model.weights import load_weights
 
 LossFunction = Callable[..., Any]  # (network, run, observed, targets, config, empirical) -> the parts by name
 PARTS = ("prediction", "entropy", "causal", "total")
@@ -184,7 +185,7 @@ def restore_best(stage: Stage) -> None:
     assert stage.best is not None
     assert stage.best_structure is not None
     for member, weights in zip(stage.members, stage.best, strict=True):
-        member.network.load_state_dict(weights)
+        load_weights(member.network, weights)
         member.network.eval()
     stage.structure = stage.best_structure
 
