@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sphunc.hypergraph import TemporalHypergraph
     from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
     from sphunc.model import SphUncConfig
+    from sphunc.model.estimator import SphUnc
+    from sphunc.model.forecast import Forecast
     from sphunc.nn.conv import AngularHypergraphConv
     from sphunc.sphere import VonMisesFisher, vmf_entropy
     from sphunc.worlds import World, simulate
@@ -35,9 +37,11 @@ _HOME = {
     "ArgumentTypeError": "sphunc.errors",
     "CheckpointError": "sphunc.errors",
     "DataError": "sphunc.errors",
+    "Forecast": "sphunc.model.forecast",
     "InfluenceGraph": "sphunc.causal",
     "MissingExtraError": "sphunc.errors",
     "NotFittedError": "sphunc.errors",
+    "SphUnc": "sphunc.model.estimator",
     "SphUncConfig": "sphunc.model",
     "SphuncError": "sphunc.errors",
     "TemporalHypergraph": "sphunc.hypergraph",
@@ -60,9 +64,11 @@ __all__ = [
     "ArgumentTypeError",
     "CheckpointError",
     "DataError",
+    "Forecast",
     "InfluenceGraph",
     "MissingExtraError",
     "NotFittedError",
+    "SphUnc",
     "SphUncConfig",
     "SphuncError",
     "TemporalHypergraph",
