@@ -1,0 +1,216 @@
+r"""The network: encode, believe, step, forecast.
+
+At every time t the belief about agent i adds the evidence of features, context, outcome and of yesterday,
+
+.. math:: \eta_t = \kappa_x \bar h_t + \kappa_c c_t + \kappa_y d_{y_t} + \kappa_s s_{t-1}, \qquad
+          m_t = A_D(\|\eta_t\|)\, \eta_t / \|\eta_t\|
+
+and the structural step carries it on, :math:`s_t = a m_t + \sum_j \gamma_{ij} \Phi m_j + g\,\mathrm{pull}_t + b u_t`,
+with the persistent prior :math:`u_t` from all evidence so far. The forecast reads the state after ``horizon`` such
+steps: it is a simulation without intervention.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sphunc._typing import Float, Links
+from sphunc.model.config import SphUncConfig
+from sphunc.model.evidence import Evidence
+from sphunc.model.observed import Observed
+from sphunc.model.signal import signal_projection
+from sphunc.model.step import Step
+from sphunc.nn.aleatoric import AleatoricHead, flattening, squashed_variance
+from sphunc.nn.concentration import ConcentrationHead, cap, kernel_support, scaled_entropy, supported_concentration
+from sphunc.nn.context import drop
+from sphunc.nn.encoder import Encoded, Encoder, encode
+from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
+from sphunc.nn.outcome import Readout, Temperature, temper
+from sphunc.sphere import vmf_entropy
+
+MOST_SUPPORT = 4096
+SUPPORT_SHARPNESS = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Forecasts from every origin of a stretch of times, and what they rest on; shapes ``[T, N, ...]``.
+
+    Attributes:
+        log_probabilities: of C classes, or None.
+        mean: of K numbers, or None.
+        variance: aleatoric part, of the logits or of the numbers.
+        kappa: concentration of the state that the forecast reads.
+        epistemic: its entropy in nats; ``epistemic_scaled`` the same in [0, 1].
+        total: both parts, fused.
+        latents: node-wise directions.
+        ahead: direction of the structural step, one time ahead.
+        ahead_strength: its concentration before support by training data counts.
+    """
+
+    log_probabilities: Tensor | None
+    mean: Tensor | None
+    variance: Tensor
+    kappa: Tensor
+    epistemic: Tensor
+    epistemic_scaled: Tensor
+    total: Tensor
+    latents: Tensor
+    ahead: Tensor
+    ahead_strength: Tensor
+
+
+class Network(nn.Module):
+    """Owns the layers; the evidence and the structural step own the gains that join them.
+
+    Args:
+        config: which parts are there, and their sizes.
+        num_features: F.
+        num_outputs: C classes, or K numbers.
+        numeric: whether outcomes are numbers.
+        generator: source of the initial weights.
+    """
+
+    support: Tensor
+    centre: Tensor
+    scale: Tensor
+
+    def __init__(
+        self,
+        config: SphUncConfig,
+        num_features: int,
+        num_outputs: int,
+        *,
+        numeric: bool,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        dim = config.dim
+        self.config, self.numeric = config, numeric
+        self.generator = generator
+        self.encoder = Encoder(num_features, dim, generator=generator)
+        self.evidence = Evidence(config, num_outputs, numeric=numeric, generator=generator)
+        self.step = Step(config)
+        self.head = ConcentrationHead(dim, generator=generator) if config.kappa_from == "direction" else None
+        self.aleatoric = AleatoricHead(num_features, width=config.aleatoric_width, generator=generator)
+        self.fusion = (MonotoneFusion if config.fusion == "monotone" else AdHocFusion)(generator=generator)
+        self.readout = Readout(dim, num_outputs)
+        self.temperature = Temperature()
+        self.log_half = nn.Parameter(torch.zeros(()), requires_grad=False)
+        self.register_buffer("support", torch.zeros(0, dim))
+        self.register_buffer("centre", torch.zeros(num_outputs))
+        self.register_buffer("scale", torch.ones(num_outputs))
+
+    @torch.no_grad()
+    def learn_scale(self, observed: Observed) -> None:
+        """Take statistics, and the initial projection, from the training times."""
+        self.encoder.learn_statistics(observed.x, observed.x_mask)
+        if self.config.initial_projection == "signal" and observed.num_times > 1:
+            x = self.encoder.standardise(observed.x, observed.x_mask)
+            start = signal_projection(x, observed.present, self.config.dim, self.generator)
+            self.encoder.weight.copy_(start)
+        if self.numeric and bool(observed.y_mask.any()):
+            known = observed.y[observed.y_mask]
+            self.centre.copy_(known.mean(0))
+            self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
+
+    def latents(self, observed: Observed) -> Float[Tensor, "time agent dim"]:
+        """Node-wise directions, before any mixing of agents; zero for an agent of whom nothing was observed."""
+        return self.encoder(observed.x, observed.x_mask).direction
+
+    @torch.no_grad()
+    def store_support(self, observed: Observed) -> None:
+        """Keep training latents (at most 4096 of them, evenly) to recognise what training never showed."""
+        if not self.config.support:
+            return
+        seen = self.latents(observed)[observed.present]
+        self.support = seen[:: max(1, -(-len(seen) // MOST_SUPPORT))].clone()
+        if len(self.support):
+            n = kernel_support(
+                self.support, self.support, SUPPORT_SHARPNESS, torch.arange(len(self.support)).to(seen.device)
+            )
+            self.log_half.copy_((n.median() / 4).clamp(min=torch.finfo(n.dtype).tiny).log())
+
+    def blocks(self) -> dict[str, list[nn.Parameter]]:
+        """Parameters by the blocks of Algorithm 1, each exactly once."""
+        kappa = [*self.evidence.weights(), *([] if self.head is None else self.head.parameters())]
+        structure = [*self.step.parameters(), *self.evidence.context.parameters()]
+        encoder = [*self.encoder.parameters(), self.evidence.outcome_directions]
+        known = {id(parameter) for parameter in (*kappa, *structure, *encoder)}
+        rest = [p for p in self.parameters() if id(p) not in known and p.requires_grad]
+        return {"encoder": encoder, "kappa": kappa, "structure": structure, "fusion": rest}
+
+    def forward(
+        self,
+        observed: Observed,
+        links: Links,
+        gates: Float[Tensor, " link"],
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Run:
+        """Forecast from every time of ``observed`` (dropout from ``generator`` while training)."""
+        x = self.encoder.standardise(observed.x, observed.x_mask)
+        if self.training and generator is not None and self.config.dropout > 0:
+            x = drop(x, self.config.dropout, generator)
+        encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
+        evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
+        ahead, state = self._filter(observed, evidence, links, gates)
+        return self._forecast(x, encoded, ahead, state)
+
+    def _geometry(self, encoded: Encoded) -> Encoded:
+        if self.config.geometry == "sphere":
+            return encoded
+        scale = encoded.length.mean().clamp(min=torch.finfo(encoded.length.dtype).tiny)
+        return Encoded(encoded.direction * (encoded.length / scale).unsqueeze(-1), encoded.length, encoded.observed)
+
+    def _standard_outcome(self, observed: Observed) -> Tensor:
+        return (observed.y - self.centre) / self.scale if self.numeric else observed.y
+
+    def _filter(self, observed: Observed, evidence: Tensor, links: Tensor, gates: Tensor) -> tuple[Tensor, Tensor]:
+        ahead, states = [], []
+        prior = evidence.new_zeros(evidence.shape[1:])
+        total = evidence.new_zeros(evidence.shape[1:])
+        for time in range(observed.num_times):
+            total = total + evidence[time]
+            lasting = self.step.lasting(total)
+            moved = self.step(prior + evidence[time], lasting, observed.pull[time], links, gates)
+            prior = self.step.strength * moved
+            state = prior
+            for _ in range(self.config.horizon - 1):
+                state = self.step.strength * self.step(state, lasting, observed.pull[time], links, gates)
+            ahead.append(prior)
+            states.append(state)
+        return torch.stack(ahead), torch.stack(states)
+
+    def _forecast(self, x: Tensor, encoded: Encoded, ahead: Tensor, state: Tensor) -> Run:
+        dim = self.config.dim
+        strength = cap(state.norm(dim=-1))
+        kappa = self._supported(strength if self.head is None else self.head(encoded.direction), encoded)
+        epistemic = vmf_entropy(kappa, dim)
+        scaled = scaled_entropy(kappa, dim)
+        variance = self.aleatoric(x)
+        if self.config.uncertainty == "aleatoric":
+            scaled = torch.zeros_like(scaled)
+        if self.config.uncertainty == "epistemic":
+            variance = torch.zeros_like(variance)
+        total = self.fusion(scaled, squashed_variance(variance))
+        out = self.readout(self.step.mean(state))
+        ahead_length = ahead.norm(dim=-1)
+        direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)
+        shared = (variance, kappa, epistemic, scaled, total, encoded.direction, direction, cap(ahead_length))
+        if self.numeric:
+            spread = self.scale.square().mean()
+            return Run(None, self.centre + self.scale * out, variance * spread, *shared[1:])
+        flat = out / flattening(variance, out.shape[-1]).unsqueeze(-1)
+        return Run(torch.log_softmax(temper(flat, self.temperature(total)), -1), None, *shared)
+
+    def _supported(self, kappa: Tensor, encoded: Encoded) -> Tensor:
+        if not self.config.support or len(self.support) == 0:
+            return kappa
+        with torch.no_grad():
+            flat = encoded.direction.flatten(0, -2)
+            n = kernel_support(flat, self.support, SUPPORT_SHARPNESS).view(kappa.shape)
+        return supported_concentration(kappa, n, self.log_half.exp())
