@@ -47,7 +47,7 @@ bench-structure: .venv/dev
 
 .venv/core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sphunc needs Python 3.11 or newer; got " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 demo")'
-	@test -x $(BIN)/python || { echo "Making the environment in .venv (a minute or two, once) ..."; $(PYTHON) -m venv .venv; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "Making the environment in .venv (a minute or two, once) ..."; $(PYTHON) -m venv --clear .venv; }
 	$(PIP) install -c constraints.txt -e .
 	@touch $@
 
