@@ -21,6 +21,19 @@ def test_help_lists_the_commands() -> None:
         assert (command.name or command.callback.__name__) in result.output
 
 
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from sphunc import cli; cli.app(['--help'], standalone_mode=False); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.splitlines()[-1].split())
+    assert "sphunc.cli" in loaded
+    assert not loaded & {"torch", "numpy", "scipy", "polars", "pydantic", "rich", "sphunc.sphere"}
+
+
+def test_help_names_each_command_in_one_line() -> None:
+    run = subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True)
+    assert "..." not in run.stdout.partition("Commands:")[2], "a first line this long is cut: shorten it, or give short_help"
+
+
 def test_version_is_printed_by_the_installed_command() -> None:
     run = subprocess.run([COMMAND, "--version"], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == sphunc.__version__

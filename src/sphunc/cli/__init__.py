@@ -15,6 +15,7 @@ app = typer.Typer(
     help="Temporal hypergraphs of agents: what happens next, how sure, who influences whom, what if.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # typer's boxes import rich and its markdown: half of the time that help may take
     add_completion=False,
 )
 
@@ -67,7 +68,10 @@ def check_command(
     nan_is_missing: bool = typer.Option(False, "--nan-is-missing", help="Take NaN as not observed."),
     delimiter: str | None = typer.Option(None, help="Delimiter of CSV files, if not a comma."),
 ) -> None:
-    """Say what is in a folder of tables, or list everything that is wrong with it (exit code 2)."""
+    """Say what is in a folder of tables, or list all its faults.
+
+    Faults end with exit code 2.
+    """
     from sphunc.cli.check import run
 
     options = {
