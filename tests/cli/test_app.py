@@ -31,7 +31,8 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_help_names_each_command_in_one_line() -> None:
     run = subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True)
-    assert "..." not in run.stdout.partition("Commands:")[2], "a first line this long is cut: shorten it, or give short_help"
+    commands = run.stdout.partition("Commands:")[2]
+    assert "..." not in commands, "a first line this long is cut: shorten it, or give short_help"
 
 
 def test_version_is_printed_by_the_installed_command() -> None:
