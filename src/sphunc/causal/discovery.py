@@ -124,6 +124,7 @@ def build_graph(
             "effective_dimension": panel.effective,
             "raw_effective_dimension": panel.raw_effective,
             "shrinkage": panel.shrinkage,
+            "initial_links": int(result.initial.sum()),
         },
         notes=notes,
     )

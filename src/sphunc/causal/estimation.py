@@ -54,6 +54,7 @@ class Estimate:
     evidence: Tensor
     draws: Tensor
     noise: Tensor
+    initial: Tensor
 
 
 def batches(problem: Problem, targets: Tensor, lags: int) -> Iterator[Tensor]:
@@ -177,13 +178,14 @@ def _prior_estimate(problem: Problem, hyper: Hyper) -> Estimate:
         evidence=per_agent.clone(),
         draws=torch.zeros(agents, DRAWS, dtype=torch.int32, device=device),
         noise=torch.full_like(per_agent, torch.nan),
+        initial=torch.zeros_like(problem.candidates.required),
     )
 
 
 def _store(result: Estimate, part: TargetPosterior, batch: Tensor, position: Tensor, used: Tensor) -> None:
     """Write a batch into the preallocated tensors of ``result``."""
     where = position[used]
-    for name in ("probability", "strength", "deviation", "lag", "best"):
+    for name in ("probability", "strength", "deviation", "lag", "best", "initial"):
         getattr(result, name)[where] = getattr(part, name)[used]
     result.bits[where] = part.bit[used].to(torch.int8)
     for field in fields(part):

@@ -66,10 +66,10 @@ def granger(
 
 
 def var_gates(latents: Latents, candidates: Links, alpha: float = 0.05) -> tuple[Bool[Tensor, " link"], Scores]:
-    """Initial gates by vector autoregression with significance thresholding.
+    """Links by vector autoregression with significance thresholding, on its own as a method to compare with.
 
     A conditional Granger test per candidate at lag 1, false discovery rate ``alpha`` (Benjamini and Hochberg). Returns
-    the gates and the p-values. The posterior does not start from them; they are what it is compared with.
+    the gates and the p-values. :mod:`sphunc.causal.initialisation` is what the posterior starts from.
     """
     _, p_value = granger(latents, candidates, conditional=True)
     return false_discovery(p_value, alpha), p_value

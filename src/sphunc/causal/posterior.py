@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sphunc.causal.evidence import binary_entropy, log_set_prior, prior_probability, switch_evidence
 from sphunc.causal.gram import Columns, gram, project_out
+from sphunc.causal.initialisation import autoregression, initial_gates
 from sphunc.causal.tree import TreePlan, subset_evidence, tree_plan
 from sphunc.causal.two_groups import TwoGroups, unshrunk
 
@@ -62,6 +63,7 @@ class TargetPosterior:
         draws: ``[B, DRAWS]`` sets drawn systematically from the posterior, as bits over enumerated columns.
         bit: ``[B, slots, lags]`` bit of each candidate column, -1 when it was not enumerated.
         noise: ``[B]`` residual variance.
+        initial: ``[B, slots]`` True where the vector autoregression opens the gate.
     """
 
     probability: Tensor
@@ -76,6 +78,7 @@ class TargetPosterior:
     draws: Tensor
     bit: Tensor
     noise: Tensor
+    initial: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,7 @@ def target_posterior(
     slots = usable.shape[1]
     usable, required = usable.repeat(1, hyper.lags), required.repeat(1, hyper.lags)
     m = moments(columns, usable, hyper)
-    chosen = screen(m, required)
+    chosen, gates = screen(m, required)
     plan = tree_plan(chosen.shape[1], CAP, chosen.device)
     sub = _take(m.matrix, chosen)
     log_weight = subset_evidence(sub, m.slab, m.spike, m.degrees, plan)
@@ -144,7 +147,7 @@ def target_posterior(
         log_weight = log_weight + ratio.gather(1, chosen) @ plan.members.double().T
         weight = torch.softmax(log_weight, 1)
         odds = odds + ratio
-    return _summary(m, chosen, weight, plan, (beta, deviation, odds), evidence, slots, generator)
+    return _summary(m, chosen, weight, plan, (beta, deviation, odds, gates), evidence, slots, generator)
 
 
 def _ratio(beta: Tensor, deviation: Tensor, hyper: Hyper) -> Tensor:
@@ -154,19 +157,21 @@ def _ratio(beta: Tensor, deviation: Tensor, hyper: Hyper) -> Tensor:
     return ratio.view_as(beta).clamp(-LARGEST_RATIO, LARGEST_RATIO)
 
 
-def screen(m: Moments, required: Tensor) -> Tensor:
-    """Columns to enumerate: required ones, then by the larger of conditional and marginal F."""
-    block, cross = m.matrix[:, :-1, :-1], m.matrix[:, :-1, -1]
-    ridge = torch.diag_embed((m.slab[:, None]).expand_as(cross))
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(block + ridge))
-    beta = (inverse @ cross.unsqueeze(-1)).squeeze(-1)
-    conditional = beta.square() / inverse.diagonal(dim1=-2, dim2=-1)
-    square = block.diagonal(dim1=-2, dim2=-1)
+def screen(m: Moments, required: Tensor) -> tuple[Tensor, Tensor]:
+    """Columns to enumerate, and the initial gates.
+
+    Required ones come first, then those with an open gate in the vector autoregression, each group by the larger of
+    conditional and marginal F.
+    """
+    _, conditional = autoregression(m.matrix, m.slab)
+    square, cross = m.matrix.diagonal(dim1=-2, dim2=-1)[:, :-1], m.matrix[:, :-1, -1]
     marginal = torch.where(square > 0, cross.square() / (square + m.slab[:, None]), torch.zeros_like(square))
+    gates = initial_gates(conditional, m.noise, m.degrees, m.usable)
     score = torch.maximum(conditional, marginal)
+    score = score / (1 + score.amax(1, keepdim=True)) + gates.double()
     score = torch.where(required, torch.inf, score)
     score = torch.where(m.usable | required, score, torch.full_like(score, -1))
-    return score.topk(min(SCREEN, score.shape[1]), dim=1).indices
+    return score.topk(min(SCREEN, score.shape[1]), dim=1).indices, gates
 
 
 def _take(matrix: Tensor, chosen: Tensor) -> Tensor:
@@ -223,12 +228,12 @@ def _summary(
     chosen: Tensor,
     weight: Tensor,
     plan: TreePlan,
-    effects: tuple[Tensor, Tensor, Tensor],
+    effects: tuple[Tensor, Tensor, Tensor, Tensor],
     evidence: Tensor,
     slots: int,
     generator: torch.Generator,
 ) -> TargetPosterior:
-    beta, deviation, odds = effects
+    beta, deviation, odds, gates = effects
     best_mass, index = weight.max(1)
     best = plan.members[index]
     single = torch.sigmoid(odds).scatter(1, chosen, weight @ plan.members.double())
@@ -254,6 +259,7 @@ def _summary(
         draws=_systematic(weight, plan, generator),
         bit=bit.view(len(single), -1, slots).transpose(1, 2),
         noise=m.noise,
+        initial=gates.view(len(single), -1, slots).any(1),
     )
 
 

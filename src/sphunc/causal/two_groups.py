@@ -21,6 +21,7 @@ SIZES = 16  # grid of m up to the largest estimates
 SPREADS = (0.15, 0.3, 0.5)  # w as a share of m; larger ones imitate the first group
 NULL_WIDTHS = (0.0, 0.3, 0.6, 1.0)  # w_0 in standard errors, beyond the minimal effect
 ROUNDS = 60
+LARGEST_TABLE = 500_000  # numbers held at once while fitting
 PRIOR_WEIGHT = 0.1  # pseudo-links of the prior share, per link: decides only where the data cannot
 
 
@@ -63,16 +64,17 @@ class TwoGroups:
         square = (member * centre.square()).sum(1) + gain * error.square()
         return mean, (square - mean.square()).clamp(min=0).sqrt()
 
-    def draw(self, estimate: Tensor, error: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """One coefficient per link from its posterior, and whether it is a link; the first group has small ones too."""
-        member = self.membership(estimate, error).cpu()
-        which = torch.multinomial(member, 1, generator=generator).squeeze(1).to(estimate.device)
-        like = {"dtype": estimate.dtype, "device": estimate.device}
-        mean = torch.tensor([0.0, self.size, -self.size], **like)[which]
-        width = torch.tensor([self.null_width, self.spread, self.spread], **like)[which]
+    def draw(self, estimate: Tensor, error: Tensor, is_link: Tensor, generator: torch.Generator) -> Tensor:
+        """One coefficient per candidate from its posterior, given whether it is a link; small ones where it is not."""
+        side = self.membership(estimate, error)[:, 1:]
+        positive = side[:, 0] / side.sum(1).clamp(min=torch.finfo(side.dtype).tiny)
+        uniform = torch.rand(len(estimate), generator=generator, dtype=torch.double).to(estimate)
+        size = torch.where(uniform < positive, self.size, -self.size)
+        mean = torch.where(is_link, size, torch.zeros_like(size)).to(estimate)
+        width = torch.where(is_link, self.spread, self.null_width).to(estimate)
         gain = width.square() / (width.square() + error.square())
         noise = torch.randn(len(estimate), generator=generator, dtype=torch.double).to(estimate)
-        return mean + gain * (estimate - mean) + (gain.sqrt() * error) * noise, which > 0
+        return mean + gain * (estimate - mean) + (gain.sqrt() * error) * noise
 
 
 def fit_two_groups(
@@ -82,37 +84,40 @@ def fit_two_groups(
     reach = float(estimate.abs().quantile(min(0.999, 1 - 1 / max(len(estimate), 2))))
     typical = float(error.median())
     low = max(2 * min_effect, 0.5 * typical, 1e-3 * reach, 1e-9)
-    best, best_value = None, -float("inf")
-    for size in torch.logspace(0, 1, SIZES, base=max(reach / low, 1.5), dtype=torch.double).tolist():
-        for spread in SPREADS:
-            for width in NULL_WIDTHS:
-                null = max((min_effect**2 + (width * typical) ** 2) ** 0.5, 1e-9)
-                found, value = _shares(estimate, error, low * size, spread * low * size, null, prior_share)
-                if value > best_value:
-                    best, best_value = found, value
-    assert best is not None
-    return best
+    grid = [
+        (low * size, spread * low * size, max((min_effect**2 + (width * typical) ** 2) ** 0.5, 1e-9))
+        for size in torch.logspace(0, 1, SIZES, base=max(reach / low, 1.5), dtype=torch.double).tolist()
+        for spread in SPREADS
+        for width in NULL_WIDTHS
+    ]
+    chunk = max(1, LARGEST_TABLE // (3 * len(estimate)))
+    found = [_shares(estimate, error, grid[k : k + chunk], prior_share) for k in range(0, len(grid), chunk)]
+    weight, value = (torch.cat(part) for part in zip(*found, strict=True))
+    best = int(value.argmax())
+    share = float(weight[best, 1:].sum())
+    return TwoGroups(share, float(weight[best, 1]) / max(share, 1e-12), *grid[best])
 
 
 def _shares(
-    estimate: Tensor, error: Tensor, size: float, spread: float, null: float, prior_share: float
-) -> tuple[TwoGroups, float]:
-    density = _log_densities(estimate, error, size, spread, null)
-    top = density.amax(1, keepdim=True)
+    estimate: Tensor, error: Tensor, grid: list[tuple[float, float, float]], prior_share: float
+) -> tuple[Float[Tensor, "point 3"], Float[Tensor, " point"]]:
+    """Weights of the groups by EM, and the penalised log likelihood, at each point of the grid."""
+    density = torch.stack([_log_densities(estimate, error, *point) for point in grid])
+    top = density.amax(2, keepdim=True)
     scaled = (density - top).exp()
-    weight = torch.tensor([1 - prior_share, 0.5 * prior_share, 0.5 * prior_share], dtype=density.dtype)
     pseudo = PRIOR_WEIGHT * len(estimate)
-    weight = weight.to(scaled)
+    weight = scaled.new_tensor([1 - prior_share, 0.5 * prior_share, 0.5 * prior_share]).expand(len(grid), -1)
     for _ in range(ROUNDS):
-        joint = scaled * weight
-        total = (joint / joint.sum(1, keepdim=True)).sum(0)
-        links = total[1:] / total[1:].sum().clamp(min=1e-300)
-        total = total + pseudo * torch.cat([total.new_tensor([1 - prior_share]), prior_share * links])
-        weight = (total / total.sum()).clamp(min=1e-12)
-    share = float(weight[1:].sum())
-    pull = pseudo * ((1 - prior_share) * math.log(1 - share) + prior_share * math.log(share))
-    value = ((scaled * weight).sum(1).log() + top.squeeze(1)).sum() + pull
-    return TwoGroups(share, float(weight[1]) / max(share, 1e-12), size, spread, null), float(value)
+        joint = scaled * weight.unsqueeze(1)
+        total = (joint / joint.sum(2, keepdim=True)).sum(1)
+        links = total[:, 1:] / total[:, 1:].sum(1, keepdim=True).clamp(min=1e-300)
+        none = torch.full_like(links[:, :1], 1 - prior_share)
+        total = total + pseudo * torch.cat([none, prior_share * links], 1)
+        weight = (total / total.sum(1, keepdim=True)).clamp(min=1e-12)
+    share = weight[:, 1:].sum(1)
+    pull = pseudo * ((1 - prior_share) * torch.log1p(-share) + prior_share * share.log())
+    value = ((scaled * weight.unsqueeze(1)).sum(2).log() + top.squeeze(2)).sum(1) + pull
+    return weight, value
 
 
 def unshrunk(strength: Tensor, deviation: Tensor, tau: float) -> tuple[Tensor, Tensor]:
