@@ -205,3 +205,18 @@ def test_a_generator_fixes_the_draw(dtype):
     first, again, other = (law.sample((7,), generator=seeded(seed)) for seed in (8, 8, 9))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 8, 9])
+@pytest.mark.parametrize("dtype, rounding", [(torch.float16, 1e-2), (torch.float32, 2e-6), (torch.float64, 4e-15)])
+def test_samples_are_unit_vectors_though_modes_are_rounded(dim, dtype, rounding):
+    generator = torch.Generator().manual_seed(dim)
+    mu = torch.randn(50, dim, dtype=torch.float64, generator=generator)
+    mu = (mu / mu.norm(dim=-1, keepdim=True)).to(dtype)
+    x = VonMisesFisher(mu, 0.3).sample((4000,), generator=generator).double()
+    assert ((x.norm(dim=-1) - 1).abs() <= rounding).all()
+
+
+def test_mode_parallel_to_a_normal_vector_gives_a_sample():
+    mu = torch.tensor([[0.6, 0.8]]) * (1 + 9e-5)
+    assert VonMisesFisher(mu, 0.3).sample((20_000,), generator=torch.Generator().manual_seed(0)).isfinite().all()

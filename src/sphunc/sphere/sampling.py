@@ -149,14 +149,20 @@ def _fused(x: Tensor, mu: Tensor, law: Envelope, generator: torch.Generator | No
 
 
 def _explicit(x: Tensor, mu: Tensor, law: Envelope, generator: torch.Generator | None) -> Tensor:
-    """The same with explicit unit tangents in float64, for small D."""
+    """The same with explicit unit tangents in float64, for small D.
+
+    Here a normal vector may well be parallel to the mode to the rounding of float32, and z = v . mu / |v| would exceed
+    1 by it: the mode is normalised again, and z comes from both legs of the right triangle, which keeps |z| <= 1.
+    """
     direction, v = mu.double(), torch.empty(x.shape, dtype=torch.float64, device=x.device)
+    direction = direction / torch.linalg.vector_norm(direction, dim=-1, keepdim=True)
     normal_source(v.dtype, v.device, generator)(v)
     along = (v * direction).sum(-1)
-    z, _ = _along(along / torch.linalg.vector_norm(v, dim=-1), law, generator)
     tangent = v.addcmul_(along.unsqueeze(-1), direction, value=-1)
     tangent -= (tangent * direction).sum(-1, keepdim=True) * direction
-    tangent /= torch.linalg.vector_norm(tangent, dim=-1, keepdim=True)
+    length = torch.linalg.vector_norm(tangent, dim=-1)
+    tangent /= length.unsqueeze(-1)
+    z, _ = _along(along / (along.square() + length.square()).sqrt_(), law, generator)
     spread = law.spread(z)
     across = (law.om * (1 - z * z)).sqrt_() / spread
     torch.add(((z + law.t0) / spread).unsqueeze(-1) * direction, across.unsqueeze(-1) * tangent, out=v)
