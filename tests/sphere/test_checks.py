@@ -53,6 +53,25 @@ def test_enormous_concentration():
     assert checks.as_kappa(1e150).item() == 1e150
 
 
+def test_number_too_large_for_the_directions():
+    message = r"kappa is 1e\+39, but torch.float32, the type of the directions, ends at 3.40282e\+38\. Use wider"
+    with pytest.raises(ArgumentError, match=message):
+        checks.as_kappa(1e39, torch.ones(2))
+    with pytest.raises(ArgumentError, match=r"kappa is 1e\+09, but torch.float16"):
+        checks.as_kappa(10**9, torch.ones(2).half())
+
+
+def test_meta_tensors_have_no_values_to_check():
+    assert checks.as_kappa(torch.empty(3, device="meta")).shape == (3,)
+    assert checks.check_directions(torch.empty(3, device="meta"), "mu").shape == (3,)
+
+
+@pytest.mark.parametrize("bad", [0, "seed"])
+def test_generator_of_another_type(bad):
+    with pytest.raises(ArgumentTypeError, match=rf"generator must be a torch.Generator or None; got {bad!r} of type"):
+        checks.check_generator(bad)
+
+
 def test_without_validation_nothing_is_read():
     assert checks.as_kappa(torch.empty(3, device="meta"), validate=False).shape == (3,)
 

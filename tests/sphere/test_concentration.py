@@ -66,3 +66,12 @@ def test_gaps_outside_zero_one_are_refused(bad, dtype):
         concentration_from_gap(torch.tensor([0.5, bad], dtype=dtype), 3)
     with pytest.raises(ArgumentError, match="dim must be at least 2"):
         concentration_from_gap(torch.tensor([0.5]), 1)
+
+
+def test_answers_that_leave_the_type_are_refused():
+    with pytest.raises(ArgumentError, match=r"1 - R\[1\] is .*would leave torch.float32, which takes 1 - R >= "):
+        concentration_from_gap(torch.tensor([0.5, 1e-42]), 3)
+    with pytest.raises(ArgumentError, match=r"would leave torch.float16.*pass a wider type"):
+        concentration_from_resultant(torch.tensor(0.9995, dtype=torch.float16), 1000)
+    smallest = torch.tensor(3 / (2 * torch.finfo(torch.float32).max) * 1.001)
+    assert concentration_from_gap(smallest, 3).isfinite()

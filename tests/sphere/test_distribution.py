@@ -101,3 +101,13 @@ def test_bad_arguments_are_refused_unless_told_otherwise():
     with pytest.raises(ArgumentError, match="value has 4 coordinates but mu has 3"):
         law.log_prob(directions(4))
     assert VonMisesFisher(2 * mu, 1.0, validate_args=False).log_prob(mu).isfinite()
+
+
+def test_types_and_devices_are_checked_always():
+    law = VonMisesFisher(torch.tensor([0.0, 1.0]), 2.0, validate_args=False)
+    with pytest.raises(ArgumentTypeError, match=r"value must be of a floating type; got torch.int64"):
+        law.log_prob(torch.tensor([0, 1]))
+    with pytest.raises(ArgumentError, match=r"value must have its D >= 2 coordinates on the last axis; got shape \(\)"):
+        law.log_prob(torch.tensor(1.0))
+    with pytest.raises(ArgumentTypeError, match="kappa is on meta but mu is on cpu"):
+        VonMisesFisher(torch.tensor([0.0, 1.0]), torch.ones(3, device="meta"))

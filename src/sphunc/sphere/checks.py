@@ -37,6 +37,12 @@ def as_kappa(kappa: object, like: Tensor | None = None, *, name: str = "kappa", 
     """Take a concentration: a floating tensor, or a number (float64, or the type and device of ``like``)."""
     if isinstance(kappa, (int, float)) and not isinstance(kappa, bool):
         dtype, device = (torch.float64, None) if like is None else (like.dtype, like.device)
+        largest = torch.finfo(dtype).max
+        if largest < kappa <= MAX_KAPPA:
+            raise ArgumentError(
+                f"{name} is {kappa:.6g}, but {dtype}, the type of the directions, ends at {largest:.6g}. "
+                f"Use wider directions, e.g. mu.double()."
+            )
         kappa = torch.tensor(float(kappa), dtype=dtype, device=device)
     tensor = check_floating(kappa, name)
     if validate:
@@ -62,8 +68,8 @@ def check_floating(value: object, name: str) -> Tensor:
 
 
 def check_range(value: Tensor, name: str, low: float, high: float, allowed: str) -> None:
-    """Refuse entries outside [low, high], and NaN."""
-    if value.numel() == 0:
+    """Refuse entries outside [low, high], and NaN; a meta tensor has no entries to refuse."""
+    if value.numel() == 0 or value.is_meta:
         return
     smallest, largest = torch.aminmax(value.detach())
     if not (smallest.item() >= low and largest.item() <= high):
@@ -95,7 +101,7 @@ def check_directions(value: object, name: str, *, validate: bool = True) -> Tens
             f"{name} must have its D >= 2 coordinates on the last axis; got shape {tuple(tensor.shape)}. "
             f"The smallest sphere is the circle, D = 2."
         )
-    if validate:
+    if validate and not tensor.is_meta:
         _check_unit(tensor.detach(), name)
     return tensor
 
@@ -126,6 +132,15 @@ def check_same_dim(**tensors: Tensor) -> None:
                 f"{name} has {other.shape[-1]} coordinates but {first_name} has {first.shape[-1]}; both must lie on "
                 f"the same sphere. Check the last axis of {name}, shape {tuple(other.shape)}."
             )
+
+
+def check_generator(generator: object) -> None:
+    """Take a source of randomness, or None for torch's own."""
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise ArgumentTypeError(
+            f"generator must be a torch.Generator or None; got {generator!r} of type {type(generator).__name__}. "
+            f"A seed becomes one by torch.Generator().manual_seed(seed)."
+        )
 
 
 def check_broadcast(**shapes: torch.Size) -> torch.Size:

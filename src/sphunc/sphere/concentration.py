@@ -70,11 +70,12 @@ def concentration_from_resultant(resultant: Tensor, dim: int, *, validate: bool 
     >>> concentration_from_resultant(torch.tensor(0.5, dtype=torch.float64), 3)
     tensor(1.7968, dtype=torch.float64)
     """
-    given = check_floating(resultant, "resultant")
+    given, dim = check_floating(resultant, "resultant"), check_dim(dim)
     if validate:
         allowed = "Mean resultant lengths lie in [0, 1); at 1 all observations coincide and kappa is infinite"
         check_range(given, "resultant", 0.0, _below_one(given.dtype), allowed)
-    return _Concentration.apply(given, check_dim(dim), False)  # pyright: ignore[reportReturnType]
+        _check_room(1 - given.detach().double(), given.dtype, dim)
+    return _Concentration.apply(given, dim, False)  # pyright: ignore[reportReturnType]
 
 
 def concentration_from_gap(gap: Tensor, dim: int, *, validate: bool = True) -> Float[Tensor, "*batch"]:
@@ -84,11 +85,19 @@ def concentration_from_gap(gap: Tensor, dim: int, *, validate: bool = True) -> F
         gap: 1 - R in (0, 1], any shape, as :func:`~sphunc.sphere.geometry.weighted_mean_direction` computes it.
         dim: ambient dimension D.
     """
-    given = check_floating(gap, "gap")
+    given, dim = check_floating(gap, "gap"), check_dim(dim)
     if validate:
         allowed = "1 - R lies in [1e-140, 1]; at 0 all observations coincide and kappa is infinite"
         check_range(given, "gap", SMALLEST_GAP, 1.0, allowed)
-    return _Concentration.apply(given, check_dim(dim), True)  # pyright: ignore[reportReturnType]
+        _check_room(given.detach().double(), given.dtype, dim)
+    return _Concentration.apply(given, dim, True)  # pyright: ignore[reportReturnType]
+
+
+def _check_room(gap: Tensor, dtype: torch.dtype, dim: int) -> None:
+    """Refuse gaps so small that kappa, about D / 2(1 - R), leaves the type of the answer."""
+    smallest = dim / (2 * torch.finfo(dtype).max)
+    allowed = f"The answer would leave {dtype}, which takes 1 - R >= {smallest:.2g} at D = {dim}; pass a wider type"
+    check_range(gap, "1 - R", smallest, 1.0, allowed)
 
 
 def _below_one(dtype: torch.dtype) -> float:

@@ -12,6 +12,7 @@ from sphunc.sphere.checks import (
     as_kappa,
     check_broadcast,
     check_directions,
+    check_generator,
     check_same_dim,
     check_same_kind,
     unit_tolerance,
@@ -108,6 +109,7 @@ class VonMisesFisher(Distribution):
 
     def rsample(self, sample_shape: Any = (), *, generator: torch.Generator | None = None) -> Tensor:
         """Samples ``[*sample_shape, *batch, D]`` with gradients in both arguments; None is torch's own generator."""
+        check_generator(generator)
         shape = torch.Size(sample_shape)
         x = rsample_vmf(self.mu.reshape(-1, self.dim), self.kappa.reshape(-1), shape.numel(), generator)
         return x.reshape(shape + self.batch_shape + self.event_shape)
@@ -119,8 +121,7 @@ class VonMisesFisher(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-density at unit vectors ``value``, with respect to the area of the sphere."""
-        if self._validate_args:
-            check_directions(value, "value")
+        value = check_directions(value, "value", validate=bool(self._validate_args))
         check_same_dim(mu=self.mu, value=value)
         check_same_kind(mu=self.mu, value=value)
         return log_density(value, self.mu, self.kappa, validate=False)
