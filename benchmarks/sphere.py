@@ -28,7 +28,7 @@ import sphunc
 
 COUNT = 1_000_000
 SAMPLES = 20_000
-REPEATS = 7
+REPEATS = 15
 
 
 class IveEntropy(torch.autograd.Function):
