@@ -89,6 +89,14 @@ def test_every_ablation_forecasts_and_learns(name: str) -> None:
     assert len(gradients) > 10
 
 
+def test_contaminated_outcomes_are_never_certain() -> None:
+    data = world()
+    run = make(data, noise="contamination")(observe(data), LINKS, GATES)
+    assert run.log_probabilities is not None
+    share = run.variance / (1 + run.variance)
+    assert (run.log_probabilities.exp() >= share.unsqueeze(-1) / 3 - 1e-6).all()
+
+
 def test_blocks_hold_every_trained_parameter_once() -> None:
     network = make(world())
     blocks = network.blocks()

@@ -66,6 +66,15 @@ def test_mean_is_near_the_exact_ratio(dim: int, bound: float) -> None:
     assert (step.mean(eta)[:, 0] - mean_resultant_length(kappa, dim)).abs().max() < bound
 
 
+def test_settled_state_is_a_direction_once_there_is_enough() -> None:
+    step = Step(SphUncConfig(dim=DIM))
+    eta = draw(0, AGENTS, DIM)
+    unit = torch.nn.functional.normalize(eta, dim=-1)
+    torch.testing.assert_close(step.settled(1e5 * unit), unit)
+    torch.testing.assert_close(step.settled(20.0 * unit), unit / 2**0.5)
+    assert step.settled(torch.zeros(1, DIM)).abs().max() == 0
+
+
 def test_agent_without_evidence_stays_nowhere() -> None:
     step = make_step()
     zero = torch.zeros(AGENTS, DIM)

@@ -54,6 +54,8 @@ class SphUncConfig(BaseModel):
     """Whether outcomes seen up to the origin are evidence too."""
     support: bool = True
     """Whether concentration shrinks far away from all training states."""
+    noise: Literal["logit", "contamination"] = "logit"
+    """How the noise of outcomes acts: it blurs the logits, or some outcomes are drawn at random."""
     uncertainty: Literal["both", "aleatoric", "epistemic"] = "both"
     """Parts that the total uncertainty is made of."""
     fusion: Literal["monotone", "ad_hoc"] = "monotone"

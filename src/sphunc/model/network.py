@@ -23,7 +23,7 @@ from sphunc.model.evidence import Evidence
 from sphunc.model.observed import Observed
 from sphunc.model.signal import signal_projection
 from sphunc.model.step import Step
-from sphunc.nn.aleatoric import AleatoricHead, flattening, squashed_variance
+from sphunc.nn.aleatoric import AleatoricHead, contaminated_log_probabilities, flattening, squashed_variance
 from sphunc.nn.concentration import ConcentrationHead, cap, kernel_support, scaled_entropy, supported_concentration
 from sphunc.nn.context import drop
 from sphunc.nn.encoder import Encoded, Encoder, encode
@@ -33,6 +33,8 @@ from sphunc.sphere import vmf_entropy
 
 MOST_SUPPORT = 4096
 SUPPORT_SHARPNESS = 8.0
+# The softplus of this is a variance of 0.13: training begins with outcomes that mostly mean what they say.
+INITIAL_NOISE = -2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,8 @@ class Network(nn.Module):
         self.step = Step(config)
         self.head = ConcentrationHead(dim, generator=generator) if config.kappa_from == "direction" else None
         self.aleatoric = AleatoricHead(num_features, width=config.aleatoric_width, generator=generator)
+        with torch.no_grad():
+            self.aleatoric.out_bias.fill_(INITIAL_NOISE)
         self.fusion = (MonotoneFusion if config.fusion == "monotone" else AdHocFusion)(generator=generator)
         self.readout = Readout(dim, num_outputs)
         self.temperature = Temperature()
@@ -197,15 +201,20 @@ class Network(nn.Module):
         if self.config.uncertainty == "epistemic":
             variance = torch.zeros_like(variance)
         total = self.fusion(scaled, squashed_variance(variance))
-        out = self.readout(self.step.mean(state))
+        out = self.readout(self.step.settled(state))
         ahead_length = ahead.norm(dim=-1)
         direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)
         shared = (variance, kappa, epistemic, scaled, total, encoded.direction, direction, cap(ahead_length))
         if self.numeric:
             spread = self.scale.square().mean()
             return Run(None, self.centre + self.scale * out, variance * spread, *shared[1:])
-        flat = out / flattening(variance, out.shape[-1]).unsqueeze(-1)
-        return Run(torch.log_softmax(temper(flat, self.temperature(total)), -1), None, *shared)
+        return Run(self._log_probabilities(out, variance, total), None, *shared)
+
+    def _log_probabilities(self, logits: Tensor, variance: Tensor, total: Tensor) -> Tensor:
+        tau = self.temperature(total)
+        if self.config.noise == "contamination":
+            return contaminated_log_probabilities(temper(logits, tau), squashed_variance(variance))
+        return torch.log_softmax(temper(logits / flattening(variance, logits.shape[-1]).unsqueeze(-1), tau), -1)
 
     def _supported(self, kappa: Tensor, encoded: Encoded) -> Tensor:
         if not self.config.support or len(self.support) == 0:

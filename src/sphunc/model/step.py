@@ -20,7 +20,7 @@ from sphunc.nn.structural import influence_sum
 
 # The map of messages starts as the identity; it has D^2 entries, and learns at this pace relative to the gains.
 MAP_PACE = 0.02
-INITIAL_STRENGTH, INITIAL_LASTING = 60.0, 0.5
+INITIAL_STRENGTH, INITIAL_LASTING, INITIAL_SETTLED = 60.0, 0.5, 20.0
 GAINS = {"keep": 0.6, "lasting": 0.5, "link": 1.0, "pull": 0.3, "cohesion": 0.0}
 
 
@@ -33,6 +33,7 @@ class Step(nn.Module):
         self.gains = nn.ParameterDict({name: nn.Parameter(torch.tensor(value)) for name, value in GAINS.items()})
         self.change = nn.Parameter(torch.zeros(config.dim, config.dim))
         self.log_strength = nn.Parameter(torch.tensor(math.log(math.expm1(INITIAL_STRENGTH / UNIT))))
+        self.log_settled = nn.Parameter(torch.tensor(math.log(math.expm1(INITIAL_SETTLED / UNIT))))
         self.log_share = nn.Parameter(torch.tensor(math.log(math.expm1(INITIAL_LASTING))))
 
     @property
@@ -51,6 +52,16 @@ class Step(nn.Module):
             return eta / self.dim
         below, above = (self.dim - 1) / 2, (self.dim + 1) / 2
         return eta / (below + torch.sqrt(above * above + eta.square().sum(-1, keepdim=True)))
+
+    def settled(self, eta: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:
+        r"""What outcomes are read from, :math:`\eta / \sqrt{k_0^2 + \|\eta\|^2}`: the direction, once it is firm.
+
+        Outcomes hang on where a state points. :math:`k_0`, learned, is the strength at which half of that is granted.
+        """
+        if not self.is_spherical:
+            return eta / self.dim
+        half = UNIT * nn.functional.softplus(self.log_settled)
+        return eta / torch.sqrt(half * half + eta.square().sum(-1, keepdim=True))
 
     def lasting(self, total: Float[Tensor, "agent dim"]) -> Float[Tensor, "agent dim"]:
         """Persistent prior u of each agent, from all evidence so far; 0 for an agent never seen."""

@@ -81,6 +81,24 @@ def approximate_log_probabilities(
     return torch.log_softmax(logits / flattening(variance, logits.shape[-1]).unsqueeze(-1), -1)
 
 
+def contaminated_log_probabilities(
+    logits: Float[Tensor, "*batch class"], share: Float[Tensor, "*batch"]
+) -> Float[Tensor, "*batch class"]:
+    r"""Log of :math:`(1 - \epsilon)\, \mathrm{softmax}(z) + \epsilon / C`: some outcomes are drawn at random.
+
+    The limit of logit noise that is either absent or overwhelming. The order of the classes stays.
+
+    Args:
+        logits: z ``[..., C]``.
+        share: :math:`\epsilon` in [0, 1), the share of outcomes that mean nothing ``[...]``.
+    """
+    share = share.unsqueeze(-1)
+    # In logs, so that a class with vanishing probability keeps a finite gradient where the share is 0.
+    kept = torch.log1p(-share) + torch.log_softmax(logits, -1)
+    at_random = torch.log(share.clamp(min=torch.finfo(share.dtype).tiny)) - math.log(logits.shape[-1])
+    return torch.logaddexp(kept, at_random.expand_as(kept))
+
+
 def flattening(variance: Float[Tensor, "*batch"], num_classes: int) -> Float[Tensor, "*batch"]:
     r"""Factor by which logit noise shrinks the logits of C classes, :math:`\sqrt{1 + 2 a_C \sigma^2} \ge 1`."""
     slope = SIGMOID_SLOPE * (2.0 / num_classes) ** CLASS_POWER
