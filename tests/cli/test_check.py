@@ -49,7 +49,7 @@ def test_faults_for_programs(folder):
         "column": "agent",
         "value": "q",
         "problem": "",
-        "remedy": "Add its features, or pass drop_unknown=True (--drop-unknown)",
+        "remedy": "Correct the id, add its features, or pass drop_unknown=True (--drop-unknown)",
     }
 
 
@@ -73,4 +73,22 @@ def test_faults_for_people_end_with_exit_code_2(folder):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert result.stderr.startswith("error: groups.csv row 3, column agent: agent 'q' has no row in features.csv")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_table_alone_is_not_taken_for_hif(folder):
+    result = CliRunner().invoke(app, ["check", str(folder / "features.csv"), "--json"])
+    (fault,) = json.loads(result.output)["faults"]
+    assert (fault["problem"], fault["remedy"]) == (
+        "the folder is a file",
+        "Give the folder that holds features.csv and groups.csv",
+    )
+
+
+def test_a_file_where_a_folder_must_be_made_ends_with_one_line(folder):
+    command = [sys.executable, "-c", "from sphunc.cli import main; main()", "simulate", "snare"]
+    command += [str(folder / "features.csv"), "--agents", "20"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "File exists" in result.stderr
     assert "Traceback" not in result.stderr

@@ -162,6 +162,11 @@ def test_foreign_attributes_and_directions_are_carried(tmp_path):
         ),
         ('{"incidences": [], "metadata": {"sphunc": 5}}', "metadata.sphunc is not what sphunc writes"),
         ('{"incidences": [], "metadata": {"sphunc": {"features": 5}}}', "the records do not fit together"),
+        (
+            '{"incidences": [], "edges": [{"edge": "e", "attrs": {"timestamp": 1, "group": 1.5}}],'
+            ' "metadata": {"sphunc": {"features": [], "classes": []}}}',
+            "attrs.group of 'e' is 1.5, not a text or an integer",
+        ),
     ],
 )
 def test_faulty_files(tmp_path, text, message):

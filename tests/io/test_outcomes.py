@@ -64,3 +64,19 @@ def test_a_word_among_numbers_is_a_fault():
 def test_outcomes_of_a_strange_type():
     with pytest.raises(DataError, match="outcomes have type List"):
         read(pl.Series([[1], [1]]), outcome="class")
+
+
+def test_classes_beside_another_column_are_one_clear_fault():
+    frame = {"time": [1, 1], "agent": ["a", "b"], "teacher": [7, 8], "outcome": ["calm", "calm"]}
+    with pytest.raises(DataError) as caught:
+        from_frames(features={"time": [1, 1], "agent": ["a", "b"]}, outcomes=frame)
+    assert str(caught.value) == (
+        "outcomes column outcome: there are 2 outcome columns (teacher, outcome), but this holds text. "
+        "Keep one column of classes, or several columns of numbers only."
+    )
+
+
+def test_outcomes_that_are_all_missing_are_no_outcome():
+    data = read([None, "NA", ""])
+    assert data.y is None
+    assert data.class_names == ()

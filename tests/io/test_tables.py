@@ -69,7 +69,7 @@ FAULTS = {
     "unknown agent": (
         {"groups": "time,group,agent\n1,g,a\n1,g,p-093\n"},
         "groups.csv row 3, column agent: agent 'p-093' has no row in features.csv (agents known: a, b). "
-        "Add its features, or pass drop_unknown=True (--drop-unknown).",
+        "Correct the id, add its features, or pass drop_unknown=True (--drop-unknown).",
     ),
     "unknown agent that looks like a known one": (
         {
@@ -78,7 +78,7 @@ FAULTS = {
             "outcomes": None,
             "influence": None,
         },
-        "agent '7' has no row in features.csv (agents known: 007, x); did you mean '007'?",
+        "agent '7' has no row in features.csv (agents known: 007, x); it looks like '007'. Correct the id",
     ),
     "duplicate row": (
         {"features": "time,agent,mood\n1,a,1\n2,b,1\n1,b,1\n2,a,2\n1,a,3\n"},
@@ -117,7 +117,7 @@ FAULTS = {
     "NaN": (
         {"features": GOOD["features.csv"].replace("1.5", "NaN").replace(",6", ",x")},
         "features.csv row 4, column mood: 'NaN' is not a finite number. "
-        "Leave the cell empty if it was not observed, or pass nan_is_missing=True.",
+        "Leave the cell empty if it was not observed, or pass nan_is_missing=True (--nan-is-missing).",
     ),
     "infinity": (
         {"features": GOOD["features.csv"].replace("1.5", "-inf")},
@@ -186,13 +186,13 @@ FAULTS = {
     "header only": (
         {"groups": "time,group,agent\n"},
         "groups.csv: there is a header but no row. "
-        "Write one row per time, group and agent, or pass allow_empty_groups=True.",
+        "Write one row per time, group and agent, or pass allow_empty_groups=True (--allow-empty).",
     ),
     "features with a header only": ({"features": "time,agent,f\n"}, "features.csv: there is a header but no row."),
     "wrong delimiter": (
         {"groups": "time;group;agent\n1;g;a\n"},
         "groups.csv row 1: the header 'time;group;agent' is separated by semicolon, not by comma. "
-        "Save the file with commas, or pass delimiter=';'.",
+        "Save the file with commas, or pass delimiter=';' (--delimiter).",
     ),
     "broken UTF-8": (
         {"groups": b"time,group,agent\n1,g,a\n1,g,\xff\n"},
@@ -241,6 +241,25 @@ def test_truncated_parquet(tmp_path):
         found = message(tmp_path)
         assert found.startswith("groups.parquet: this is not a readable Parquet file (")
         assert found.endswith("It may be truncated or still being written: write or copy it again.")
+
+
+def test_damaged_pages_of_parquet(tmp_path):
+    """Polars panics on damaged page headers, and a panic is no Exception: it must not get out."""
+    frame = pl.DataFrame({"time": [1, 1], "group": ["g", "g"], "agent": ["a", "b"]})
+    fill(tmp_path, groups=None)
+    frame.write_parquet(tmp_path / "groups.parquet", compression="uncompressed", statistics=False)
+    whole = (tmp_path / "groups.parquet").read_bytes()
+    for place in (35, 48, 105, 118):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x15
+        (tmp_path / "groups.parquet").write_bytes(damaged)
+        assert message(tmp_path).startswith("groups.parquet: this is not a readable Parquet file (")
+
+
+def test_names_of_files_in_any_case(tmp_path):
+    fill(tmp_path)
+    (tmp_path / "features.csv").rename(tmp_path / "Features.CSV")
+    assert read_tables(tmp_path).num_features > 0
 
 
 def test_folder_without_tables(tmp_path):

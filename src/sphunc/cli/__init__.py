@@ -88,6 +88,6 @@ def main() -> None:
     """Run the command line; bad input ends with exit code 2 and one clear line."""
     try:
         app()
-    except SphuncError as error:
+    except (SphuncError, OSError) as error:  # OSError: a folder that cannot be made, a disk that is full
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)

@@ -12,7 +12,7 @@ import typer
 from sphunc.hypergraph import TemporalHypergraph, summarise
 from sphunc.io.faults import FaultyDataError
 from sphunc.io.hif import read_hif
-from sphunc.io.tables import read_tables
+from sphunc.io.tables import SUFFIXES, read_tables
 
 
 def run(path: Path, *, as_json: bool, options: dict[str, Any]) -> None:
@@ -30,4 +30,6 @@ def run(path: Path, *, as_json: bool, options: dict[str, Any]) -> None:
 
 
 def _read(path: Path, options: dict[str, Any]) -> TemporalHypergraph:
-    return read_hif(path) if path.is_file() else read_tables(path, **options)
+    if path.is_file() and path.suffix.lower() not in SUFFIXES:
+        return read_hif(path)
+    return read_tables(path, **options)  # which tells that a table alone is not a folder of tables

@@ -112,7 +112,7 @@ def numbers(table: Table, name: str, log: FaultLog, *, what: str, nan_is_missing
     table.note(log, unreadable, name, lambda value: f"{value!r} is not a number", remedy)
     nan = values.is_nan().fill_null(False)
     if not nan_is_missing:
-        remedy = "Leave the cell empty if it was not observed, or pass nan_is_missing=True"
+        remedy = "Leave the cell empty if it was not observed, or pass nan_is_missing=True (--nan-is-missing)"
         table.note(log, nan, name, lambda value: f"{value!r} is not a finite number", remedy)
     too_large = (values.abs() > LARGEST).fill_null(False) & ~nan
     remedy = "Write a finite number that fits float32, or leave the cell empty"

@@ -18,7 +18,7 @@ def read_groups(table: Table, scope: Scope) -> dict[str, Any]:
     """Return groups and memberships as :func:`sphunc.hypergraph.assemble` takes them."""
     log, allowed = scope.log, scope.options.allow_empty_groups
     if table.frame.height == 0 and not allowed:
-        remedy = "Write one row per time, group and agent, or pass allow_empty_groups=True"
+        remedy = "Write one row per time, group and agent, or pass allow_empty_groups=True (--allow-empty)"
         log.add(Fault(table.file, "there is a header but no row", remedy))
     kind = common_kind([(table, "group")], "group", log, prefer=scope.options.group_kind)
     texts = id_texts(table, "group")

@@ -20,7 +20,7 @@ from sphunc.hypergraph import TemporalHypergraph, assemble
 from sphunc.io.clock import kind_of, parse_time
 from sphunc.io.faults import Fault, FaultLog, single_fault
 from sphunc.io.files import replacing
-from sphunc.io.hif_schema import check_hif
+from sphunc.io.hif_schema import check_hif, is_id
 from sphunc.io.panel import panel_from_nodes, panel_to_nodes
 
 TIME_KEYS = ("timestamp", "time", "t", "date", "presence", "_presence")
@@ -86,7 +86,7 @@ def from_hif(content: Mapping[str, Any], file: str = "HIF") -> TemporalHypergrap
         data = assemble(
             times=times,
             node_ids=list(nodes),
-            hyperedge_ids=[records[edge]["attrs"].get("group", edge) if facts else edge for edge in edges],
+            hyperedge_ids=[_group_name(records[edge]["attrs"], edge) if facts else edge for edge in edges],
             hyperedge_time=[place[parse_time(stamp)] if stamp is not None else 0 for stamp in stamps],
             memberships=_memberships(content["incidences"], nodes, edges),
             attributes=_carried(content, facts),
@@ -124,6 +124,13 @@ def _timestamp(attrs: Mapping[str, Any]) -> Any:
         if stamp is not None and not isinstance(stamp, list):
             return stamp
     return None
+
+
+def _group_name(attrs: Mapping[str, Any], edge: Any) -> Any:
+    name = attrs.get("group", edge)
+    if not is_id(name):
+        raise ArgumentTypeError(f"attrs.group of {edge!r} is {name!r}, not a text or an integer")
+    return name
 
 
 def _times(stamps: list[Any], facts: Mapping[str, Any], file: str, log: FaultLog) -> list[Any]:
@@ -241,5 +248,5 @@ def _written(time: Any) -> Any:
 def _check_ids(data: TemporalHypergraph) -> None:
     for name in ("node_ids", "hyperedge_ids"):
         for one in getattr(data, name):
-            if not isinstance(one, (str, int)) or isinstance(one, bool):
+            if not is_id(one):
                 raise ArgumentTypeError(f"{name} has {one!r} of type {type(one).__name__}; HIF takes text and integers")

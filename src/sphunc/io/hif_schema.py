@@ -51,7 +51,7 @@ def _check_records(name: str, ids: tuple[str, ...], records: list[Any], file: st
             log.add(Fault(file, f"{name}[{row}] is {_kind(record)}", "Make it an object", row=row, column=name))
             continue
         for key in ids:
-            if not _is_id(record.get(key)):
+            if not is_id(record.get(key)):
                 got = _kind(record[key]) if key in record else "missing"
                 problem = f"{name}[{row}].{key} is {got}"
                 log.add(Fault(file, problem, "Write a text or an integer", row=row, column=f"{name}.{key}"))
@@ -74,7 +74,8 @@ def _check_extras(name: str, row: int, record: dict[str, Any], file: str, log: F
         log.add(Fault(file, problem, "Write head or tail", row=row, column=f"{name}.direction"))
 
 
-def _is_id(value: Any) -> bool:
+def is_id(value: Any) -> bool:
+    """Say whether ``value`` may be an id: a text or an integer."""
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 

@@ -26,22 +26,37 @@ def read_outcomes(table: Table, scope: Scope) -> dict[str, Any]:
         return {}
     time, agent = scope.time_index(table), scope.agent_index(table, "agent")
     good = note_duplicates(table, [time, agent], "agent", "an outcome for this time and agent", scope.log)
-    if outcome_kind(table, scope) == "class":
+    kind = outcome_kind(table, scope)
+    if kind == "class":
         return _classes(table, table.values[0], (time, agent, good), scope)
-    return _numbers(table, (time, agent, good), scope)
+    return _numbers(table, (time, agent, good), scope) if kind else {}
 
 
 def outcome_kind(table: Table, scope: Scope) -> str:
-    """Decide between "class" and "number"."""
+    """Decide between "class" and "number"; "" if the columns are neither (noted)."""
     wanted = scope.options.outcome
     if len(table.values) > 1:
         if wanted == "class":
             problem = f"there are {len(table.values)} outcome columns ({', '.join(table.values[:5])})"
             scope.log.add(Fault(table.file, problem, "Keep one column of classes, or pass outcome='number'"))
+        elif words := next((name for name in table.values if _holds_words(table.frame[name])), None):
+            problem = (
+                f"there are {len(table.values)} outcome columns ({', '.join(table.values[:5])}), but this holds text"
+            )
+            remedy = "Keep one column of classes, or several columns of numbers only"
+            scope.log.add(Fault(table.file, problem, remedy, column=words))
+            return ""
         return "number"
     if wanted != "auto":
         return wanted
     return _looks_like(table.frame[table.values[0]])
+
+
+def _holds_words(column: pl.Series) -> bool:
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return False
+    text = _texts(column).drop_nulls()
+    return len(text) > 0 and bool(text.str.strip_chars().cast(pl.Float64, strict=False).is_null().all())
 
 
 def _looks_like(column: pl.Series) -> str:
@@ -75,13 +90,15 @@ def _classes(table: Table, name: str, rows: tuple[np.ndarray, ...], scope: Scope
     text = _texts(column)
     odd = text.str.contains(NOT_FINITE).fill_null(False)
     if not scope.options.nan_is_missing:
-        remedy = "Leave the cell empty if it was not observed, or pass nan_is_missing=True"
+        remedy = "Leave the cell empty if it was not observed, or pass nan_is_missing=True (--nan-is-missing)"
         table.note(scope.log, odd, name, lambda value: f"{value!r} is no class", remedy)
     good = good & (text.is_not_null() & ~odd).to_numpy()
     names = _class_names(text.filter(pl.Series(good)), scope.options.classes)
+    if not names:
+        return {}
     code = text.cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     _note_rare(table, name, np.where(good, code, -1), len(names), scope)
-    return {"outcomes": (time[good], agent[good], code[good]), "class_names": names or ["none"]}
+    return {"outcomes": (time[good], agent[good], code[good]), "class_names": names}
 
 
 def _class_names(text: pl.Series, given: Any) -> list[str]:

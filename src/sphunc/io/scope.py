@@ -67,7 +67,7 @@ class Scope:
         if required:
             table.note(self.log, texts.is_null(), column, "the agent is missing", "Write its id, or remove the row")
         if not self.options.drop_unknown:
-            remedy = "Add its features, or pass drop_unknown=True (--drop-unknown)"
+            remedy = "Correct the id, add its features, or pass drop_unknown=True (--drop-unknown)"
             table.note(self.log, (index < 0) & texts.is_not_null().to_numpy(), column, self._unknown_agent, remedy)
         return index
 
@@ -85,7 +85,7 @@ class Scope:
 
     def _unknown_agent(self, value: Any) -> str:
         alike = looks_alike(str(value), self.agents)
-        hint = f"; did you mean {alike!r}?" if alike is not None else ""
+        hint = f"; it looks like {alike!r}" if alike is not None else ""
         return f"agent {value!r} has no row in {self.features_file} ({describe_known('agents', self.agents)}){hint}"
 
 

@@ -117,7 +117,7 @@ def _to_polars(source: Any) -> pl.DataFrame:
 def _read_parquet(kind: str, path: Path, log: FaultLog) -> Table | None:
     try:
         frame = pl.read_parquet(path, glob=False, low_memory=True)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:  # a panic is no Exception
         problem = f"this is not a readable Parquet file ({_first_line(error)})"
         log.add(Fault(path.name, problem, "It may be truncated or still being written: write or copy it again"))
         return None
@@ -185,7 +185,8 @@ def _wrong_delimiter(file: str, header: list[str], delimiter: str, log: FaultLog
             problem = (
                 f"the header {header[0]!r} is separated by {name}, not by {OTHER_DELIMITERS.get(delimiter, delimiter)}"
             )
-            log.add(Fault(file, problem, f"Save the file with commas, or pass delimiter={other!r}", row=1))
+            remedy = f"Save the file with commas, or pass delimiter={other!r} (--delimiter)"
+            log.add(Fault(file, problem, remedy, row=1))
             return True
     return False
 

@@ -82,7 +82,8 @@ def find_tables(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
         raise single_fault(str(folder), f"the folder {what}", "Give the folder that holds features.csv and groups.csv")
-    found = {kind: [p for s in SUFFIXES if (p := folder / f"{kind}{s}").is_file()] for kind in REQUIRED}
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    found = {kind: [p for p in files if p.stem.lower() == kind and p.suffix.lower() in SUFFIXES] for kind in REQUIRED}
     if not any(found.values()):
         there = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
         remedy = "Put features and groups (.csv, .tsv or .parquet) there; outcomes and influence are optional"
