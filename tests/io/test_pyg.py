@@ -70,3 +70,9 @@ def test_snapshots_must_fit_together():
     sizes = [HyperGraphData(x=torch.ones(n, 1), edge_index=torch.zeros(2, 0, dtype=torch.int64)) for n in (2, 3)]
     with pytest.raises(ArgumentError, match="the snapshots have different numbers of agents"):
         from_pyg(sizes)
+
+
+def test_what_is_no_snapshot_is_named():
+    one = HyperGraphData(x=torch.ones(3, 2), hyperedge_index=torch.zeros(2, 0, dtype=torch.int64))
+    with pytest.raises(ArgumentError, match=r"snapshots\[0\] has no edge_index; give HyperGraphData"):
+        from_pyg([one])

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.io.extras import load_extra
 
@@ -33,8 +33,14 @@ def from_pyg(snapshots: Sequence[Any], times: Sequence[Any] | None = None) -> Te
         times: their times; taken from the snapshots, or 0, 1, 2 ... if they have none.
     """
     load_extra("torch_geometric", "pyg")
+    if not isinstance(snapshots, Sequence):
+        raise ArgumentTypeError(
+            f"snapshots is {type(snapshots).__name__}; give a list with one HyperGraphData per time"
+        )
     if not snapshots:
         raise ArgumentError("snapshots is empty; give one HyperGraphData per time")
+    for t, one in enumerate(snapshots):
+        _check_snapshot(t, one)
     if len({int(one.x.shape[0]) for one in snapshots}) > 1:
         raise ArgumentError("the snapshots have different numbers of agents; give the same agents in each")
     first, T = snapshots[0], len(snapshots)
@@ -64,6 +70,15 @@ def from_pyg(snapshots: Sequence[Any], times: Sequence[Any] | None = None) -> Te
         incidence_weight=None if None in weights or not weights else torch.cat(weights).flatten().float(),
         attributes=_get(first, "attributes", {}),
     )
+
+
+def _check_snapshot(t: int, snapshot: Any) -> None:
+    for name in ("x", "edge_index"):
+        if not isinstance(getattr(snapshot, name, None), Tensor):
+            raise ArgumentError(
+                f"snapshots[{t}] has no {name}; give HyperGraphData(x=[N, F], edge_index=[2, nnz]), "
+                "agents in row 0 and groups in row 1"
+            )
 
 
 def _snapshot(kind: Any, data: TemporalHypergraph) -> Any:
