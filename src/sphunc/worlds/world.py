@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.worlds.dynamics import Law
 from sphunc.worlds.future import Assignment, forecast
@@ -89,8 +89,10 @@ class World:
         """
         _check_time(self.data, origin, horizon)
         check_seed(seed)
+        _check_whole("samples", samples)
         if samples < 1:
             raise ArgumentError(f"samples={samples} must be at least 1; choose for instance samples={ORACLE_SAMPLES}")
+        _check_mapping(assignments)
         held = {self._agent(agent): self._donor(donor, origin) for agent, donor in assignments.items()}
         now = (self.states[origin].numpy(), self.driver[origin].numpy(), self.hidden[origin].numpy())
         probabilities = forecast(self.law, now, Assignment(held, persistent), origin, horizon, samples, seed)
@@ -122,7 +124,20 @@ class World:
         return bool(self.newcomers.any() or self.out_of_distribution.any())
 
 
+def _check_whole(name: str, value: object) -> None:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentTypeError(f"{name}={value!r} must be a whole number, got {type(value).__name__}")
+
+
+def _check_mapping(assignments: object) -> None:
+    if not isinstance(assignments, Mapping):
+        kind = type(assignments).__name__
+        raise ArgumentTypeError(f"assignments must map agents to donors, got {kind}; write {{agent: donor}}")
+
+
 def _check_time(data: TemporalHypergraph, origin: int, horizon: int) -> None:
+    _check_whole("origin", origin)
+    _check_whole("horizon", horizon)
     if not 0 <= origin < data.num_times:
         raise ArgumentError(
             f"origin={origin} is outside the {data.num_times} times of the world; "
