@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow check lint types contracts docs examples format bench-sphere bench-structure clean
+.PHONY: demo test test-slow check lint types contracts docs examples format bench-structure clean
 
 demo: .venv/core
 	$(BIN)/sphunc demo
@@ -38,8 +38,9 @@ format: .venv/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench-sphere: .venv/dev
-	$(BIN)/python benchmarks/sphere.py
+# bench-sphere, bench-attention, bench-tables, bench-worlds, bench-datasets: each prints its table in one run.
+bench-%: .venv/dev
+	$(BIN)/python benchmarks/$*.py
 
 bench-structure: .venv/dev
 	$(PIP) install -c constraints.txt -e ".[pcmci]"
