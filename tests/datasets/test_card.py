@@ -26,7 +26,7 @@ def test_refusal_tells_layout_source_and_licence() -> None:
         refuse(found, Path("here"), "holds nothing")
     text = str(error.value)
     assert text.startswith("here: holds nothing")
-    for entry in (found.layout[0], found.obtain, found.licence):
+    for entry in (found.layout[0], found.obtain, *found.source, found.licence):
         assert entry in text
 
 

@@ -43,9 +43,13 @@ class DatasetCard:
     checksums: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def papers(self) -> str:
-        """Return the lines that every refusal ends with: layouts, way to obtain, licence."""
+        """Return the lines that every refusal ends with: layouts, way to obtain, addresses, licence."""
         layouts = "\n".join(f"    {line}" for line in self.layout)
-        return f"  {self.name} is read from one of\n{layouts}\n  To obtain it: {self.obtain}\n  Licence: {self.licence}"
+        addresses = "\n".join(f"    {address}" for address in self.source)
+        return (
+            f"  {self.name} is read from one of\n{layouts}\n  To obtain it: {self.obtain}\n"
+            f"  Source:\n{addresses}\n  Licence: {self.licence}"
+        )
 
 
 @dataclass(frozen=True)
