@@ -8,6 +8,7 @@ import torch
 import sphunc
 from sphunc.causal.candidates import all_pairs
 from sphunc.errors import ArgumentError, DataError
+from sphunc.hypergraph import comembers
 
 FAST = {"diagnose": False, "calibrate": False}
 
@@ -44,7 +45,7 @@ def test_rotating_the_latents_changes_nothing(latents):
 
 
 def test_same_seed_same_graph(latents):
-    first, second = (sphunc.discover(latents, diagnose=False, seed=5) for _ in range(2))
+    first, second = (sphunc.discover(latents[:, :4], max_lag=1, diagnose=False, seed=5) for _ in range(2))
     assert torch.equal(first.probability, second.probability)
     assert torch.equal(first.draws, second.draws)
 
@@ -125,3 +126,40 @@ def test_too_many_required_parents_are_refused():
     pairs = torch.stack([torch.arange(1, 10), torch.zeros(9, dtype=torch.long)])
     with pytest.raises(ArgumentError, match="agent 0 has 9 required parents; at most 7"):
         sphunc.discover(latents, required=pairs, **FAST)
+
+
+def test_data_gives_candidates_ids_and_pull():
+    world = sphunc.simulate("snare", seed=0, agents=40, times=5)
+    graph = sphunc.discover(world.states, data=world.data, **FAST)
+    pairs = comembers(world.data)
+    ours = set(zip(*graph.links.tolist(), strict=True))
+    assert ours == set(zip(*pairs.tolist(), strict=True))
+    frame = graph.to_frame()
+    assert set(frame["source"]) | set(frame["target"]) <= set(world.data.node_ids)
+    alone = sphunc.discover(world.states, pairs, mask=world.data.present, **FAST)
+    assert not torch.allclose(alone.probability, graph.probability)
+
+
+def rotated_messages(agents=80, times=8, dim=4):
+    """Agents follow one predecessor through a shared rotation; candidates are the three before."""
+    g = torch.Generator().manual_seed(0)
+    rotation, _ = torch.linalg.qr(torch.randn(dim, dim, generator=g, dtype=torch.double))
+    h, path = torch.zeros(agents, dim, dtype=torch.double), []
+    for _ in range(times + 8):
+        h = 0.3 * h + 0.7 * h.roll(1, 0) @ rotation.T + torch.randn(agents, dim, generator=g, dtype=torch.double)
+        path.append(h)
+    target = torch.arange(agents).repeat(3)
+    source = (target - torch.arange(1, 4).repeat_interleave(agents)) % agents
+    return torch.stack(path[8:]), torch.stack([source, target])
+
+
+def test_a_learned_message_map_finds_what_the_identity_misses():
+    latents, candidates = rotated_messages()
+    options = {"max_lag": 1, **FAST}
+    means = []
+    for message_map in ("learn", None):
+        graph = sphunc.discover(latents, candidates, message_map=message_map, **options)
+        true = (graph.links[1] - graph.links[0]) % latents.shape[1] == 1
+        means.append((float(graph.probability[true].mean()), float(graph.probability[~true].mean())))
+    assert means[0][0] > 0.9 > 0.2 > means[0][1]
+    assert means[0][0] - means[0][1] > 0.3 + means[1][0] - means[1][1]

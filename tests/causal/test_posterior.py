@@ -18,7 +18,7 @@ def test_probabilities_match_brute_force(problem, lags, min_effect):
     usable = torch.ones(6, 5, dtype=torch.bool)
     found = target_posterior(columns, usable, ~usable, hyper, torch.Generator().manual_seed(0))
     m = moments(columns, usable.repeat(1, lags), hyper)
-    for b in range(6):
+    for b in (0, 3):
         probability, entropy = brute_force(m, b, 5 * lags, 5)
         torch.testing.assert_close(found.probability[b], probability, atol=1e-8, rtol=0)
         assert float(found.entropy[b]) == pytest.approx(entropy, abs=1e-8)
