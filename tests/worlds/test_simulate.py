@@ -131,7 +131,7 @@ def test_faulty_seed_is_refused() -> None:
 
 RECORDED = {
     "snare": {
-        "outcomes": "954f51134bca5b2f",
+        "outcomes": "51cc7ab3e5ee7884",
         "links": "0dd0e8fcf864f4ea",
         "groups": "9aabcdae1b71302c",
         "states": -1413.35379385,
@@ -139,7 +139,7 @@ RECORDED = {
         "x": 388.432,
     },
     "amigos": {
-        "outcomes": "a5c8d72d264a4a79",
+        "outcomes": "dea52ac688afe99f",
         "links": "8144c800e3ef56a0",
         "groups": "576415aec4898e05",
         "states": -70.43844397,

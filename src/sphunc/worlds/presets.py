@@ -10,7 +10,7 @@ from sphunc.errors import ArgumentError
 from sphunc.worlds.settings import WorldSettings, check_knob, is_count
 
 PRESETS: dict[str, WorldSettings] = {
-    "snare": WorldSettings(agents=540, groups=1120, classes=3, features=24, times=5),
+    "snare": WorldSettings(agents=540, groups=1120, classes=3, features=24, times=5, label_noise=0.08),
     "pheme": WorldSettings(
         agents=4830,
         groups=8000,
@@ -36,7 +36,7 @@ PRESETS: dict[str, WorldSettings] = {
         link_strength=0.8,
         concentration=60.0,
         sharpness=80.0,
-        label_noise=0.03,
+        label_noise=0.05,
     ),
     "financial": WorldSettings(
         agents=5000,
