@@ -23,9 +23,9 @@ def pcmci(
     ``pc_alpha``.
     """
     try:
-        from tigramite import data_processing
-        from tigramite.independence_tests.parcorr import ParCorr
-        from tigramite.pcmci import PCMCI
+        from tigramite import data_processing  # pyright: ignore[reportMissingImports]
+        from tigramite.independence_tests.parcorr import ParCorr  # pyright: ignore[reportMissingImports]
+        from tigramite.pcmci import PCMCI  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtraError(
             "pcmci needs tigramite, which is not installed; run: pip install 'sphunc[pcmci]' (GPL-3)"
