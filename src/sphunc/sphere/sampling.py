@@ -170,12 +170,19 @@ def _explicit(x: Tensor, mu: Tensor, law: Envelope, generator: torch.Generator |
     return z
 
 
+def _room(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """Memory for the samples; float64 on a CPU takes numpy's, which asks for huge pages and so faults less."""
+    if like.device.type == "cpu" and like.dtype == torch.float64:
+        return torch.from_numpy(np.empty(shape))
+    return torch.empty(shape, dtype=like.dtype, device=like.device)
+
+
 def draw(
     mu: Float[Tensor, "law dim"], kappa: Float[Tensor, " law"], count: int, generator: torch.Generator | None = None
 ) -> tuple[Float[Tensor, "sample law dim"], Float[Tensor, "sample law"]]:
     """``count`` samples of each law and their Moebius coordinate z (float64); no gradients, nothing checked."""
     laws, dim = mu.shape
-    x = torch.empty(count, laws, dim, dtype=mu.dtype, device=mu.device)
+    x = _room((count, laws, dim), mu)
     fill = _explicit if dim <= EXPLICIT_TANGENT_DIM else _fused
     return x, fill(x, mu.detach(), envelope(kappa, dim), generator)
 
