@@ -76,7 +76,17 @@ class Step(nn.Module):
         gates: Float[Tensor, " link"],
     ) -> Float[Tensor, "agent dim"]:
         """Return the state one step on ``[N, D]``, not normalised: its length says how much agrees."""
-        m = self.mean(eta)
+        return self.drive(self.mean(eta), lasting, groups, links, gates)
+
+    def drive(
+        self,
+        m: Float[Tensor, "agent dim"],
+        lasting: Float[Tensor, "agent dim"],
+        groups: tuple[Tensor, Tensor] | None,
+        links: Links,
+        gates: Float[Tensor, " link"],
+    ) -> Float[Tensor, "agent dim"]:
+        """Sum what acts on every agent whose state is ``m``: the mean of a belief, or a simulated state."""
         state = self.gains["keep"] * m + self.gains["lasting"] * lasting
         if links.shape[1]:
             sent = m + MAP_PACE * m @ self.change.mT
