@@ -1,0 +1,99 @@
+"""Who influences whom, as a score per candidate link: the one form in which all systems are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import torch
+from torch import Tensor
+
+from sphunc._typing import Float, Int, Links
+from sphunc.causal import InfluenceGraph
+from sphunc.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InfluenceScores:
+    """A score per directed link; only the order of the scores means something, unless ``kind`` says more.
+
+    Attributes:
+        links: ``[2, K]``, row 0 source, row 1 target.
+        score: ``[K]``, larger is stronger.
+        agents: the user's ids, N of them.
+        kind: what the score is, in a few words.
+        directed: False when both directions of a pair have the same score by construction.
+    """
+
+    links: Tensor
+    score: Tensor
+    agents: tuple[Hashable, ...]
+    kind: str
+    directed: bool = True
+
+    def __post_init__(self) -> None:
+        if self.links.shape != (2, len(self.score)):
+            raise ArgumentError(f"links has shape {tuple(self.links.shape)}; {len(self.score)} scores ask for [2, K]")
+
+    def top(self, count: int = 10) -> pl.DataFrame:
+        """The ``count`` strongest links."""
+        return self.to_frame().head(count)
+
+    def to_frame(self) -> pl.DataFrame:
+        """All links, the strongest first: source, target, score."""
+        order = torch.argsort(self.score, descending=True, stable=True)
+        source, target = self.links[:, order].tolist()
+        ends = {"source": [self.agents[k] for k in source], "target": [self.agents[k] for k in target]}
+        return pl.DataFrame({**ends, "score": self.score[order].tolist()}, strict=False)
+
+    def __repr__(self) -> str:
+        return f"InfluenceScores({len(self.agents)} agents, {len(self.score)} links, {self.kind})"
+
+
+def influence_scores(influence: Any, candidates: Links | None = None) -> InfluenceScores:
+    """Read what a forecaster says about influence, on shared candidates.
+
+    Args:
+        influence: an :class:`InfluenceScores`, an :class:`~sphunc.InfluenceGraph` (its probabilities are the scores),
+            or a fitted forecaster that has ``influence()``.
+        candidates: ``[2, K]`` links to score; a link that the system does not score gets 0. None keeps its own.
+    """
+    found = influence.influence() if callable(getattr(influence, "influence", None)) else influence
+    if isinstance(found, InfluenceGraph):
+        found = InfluenceScores(found.links, found.probability, found.agents, "probability of the link")
+    if not isinstance(found, InfluenceScores):
+        raise ArgumentError(
+            f"influence is a {type(influence).__name__}, which scores no links; give a forecaster with influence(), "
+            "its result, or use attribute(model, data), which works on every forecaster"
+        )
+    if candidates is None:
+        return found
+    score = look_up(found.links, found.score, candidates, len(found.agents))
+    return InfluenceScores(candidates, score, found.agents, found.kind, found.directed)
+
+
+def look_up(links: Links, score: Float[Tensor, " link"], wanted: Links, num_agents: int) -> Float[Tensor, " wanted"]:
+    """Return the score of each wanted link, 0 where it has none."""
+    result = score.new_zeros(wanted.shape[1])
+    if not links.shape[1] or not wanted.shape[1]:
+        return result
+    keys, order = _keys(links, num_agents).sort()
+    asked = _keys(wanted, num_agents)
+    place = torch.searchsorted(keys, asked).clamp(max=len(keys) - 1)
+    return torch.where(keys[place] == asked, score[order[place]], result)
+
+
+def accumulate(
+    pairs: Links, weight: Float[Tensor, " pair"], candidates: Links, num_agents: int
+) -> Float[Tensor, " link"]:
+    """Sum the weights of repeated pairs (source, target), and return the sums on the candidates."""
+    keys, place = torch.unique(_keys(pairs, num_agents), return_inverse=True)
+    total = weight.new_zeros(len(keys)).index_add(0, place, weight)
+    unique = torch.stack([keys // num_agents, keys % num_agents])
+    return look_up(unique, total, candidates, num_agents)
+
+
+def _keys(links: Tensor, num_agents: int) -> Int[Tensor, " link"]:
+    return links[0].long() * num_agents + links[1].long()

@@ -1,0 +1,104 @@
+"""One tuning budget: the same number of trials for everybody, judged on the NLL of held-out outcomes.
+
+The first trial is the default setting; the others are drawn from the declared search space, none of them twice. The
+test origins of the split are never looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from sphunc.baselines.registry import forecaster, forecaster_class
+from sphunc.errors import ArgumentError
+from sphunc.hypergraph import Split, TemporalHypergraph
+
+SPHUNC_SEARCH: Mapping[str, Sequence[Any]] = MappingProxyType(
+    {
+        "dim": (32, 64, 128),
+        "learning_rate": (1e-3, 3e-3, 1e-2),
+        "dropout": (0.1, 0.3),
+        "layers": (1, 2, 3),
+    }
+)
+"""Search space of SphUnc, of the size of a peer's."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting and how it did.
+
+    Attributes:
+        settings: what was changed from the default.
+        validation: NLL of held-out outcomes in nats; infinite when the fit failed.
+        error: why it failed, or empty.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    validation: float = math.inf
+    error: str = ""
+
+
+def tune(
+    name: str,
+    data: TemporalHypergraph,
+    split: Split | None = None,
+    *,
+    trials: int = 10,
+    seed: int = 0,
+    **fixed: Any,
+) -> tuple[Trial, ...]:
+    """Try settings of a forecaster, and return the trials, the best first.
+
+    Args:
+        name: as in the registry.
+        data: past and outcomes.
+        split: origins of each part.
+        trials: fits, the default setting included; fewer if the search space is smaller.
+        seed: of the draws and of every fit.
+        **fixed: settings that all trials share.
+    """
+    if trials < 1:
+        raise ArgumentError(f"trials is {trials}; give at least 1, the default setting")
+    done = [_try(name, data, split, settings, seed, fixed) for settings in draw_settings(name, trials, seed)]
+    return tuple(sorted(done, key=lambda trial: trial.validation))
+
+
+def draw_settings(name: str, trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the default (nothing changed) and ``trials - 1`` different points of the search space."""
+    space = search_space(name)
+    if not space:
+        return [{}]
+    points = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
+    order = torch.randperm(len(points), generator=torch.Generator().manual_seed(seed)).tolist()
+    return [{}, *(points[k] for k in order[: trials - 1])]
+
+
+def search_space(name: str) -> Mapping[str, Sequence[Any]]:
+    """Return the declared choices per setting."""
+    return SPHUNC_SEARCH if name == "sphunc" else forecaster_class(name).search
+
+
+def validation_nll(model: Any) -> float:
+    """Return the held-out NLL of the best pass of a fitted forecaster."""
+    if hasattr(model, "validation_"):
+        return model.validation_
+    scores = [(record.stage, record.validation) for record in model.history_ if record.validation is not None]
+    # Where later times are held out, folds of agents also have a score, on other outcomes: the later stage decides.
+    return min(score for stage, score in scores if stage == scores[-1][0])
+
+
+def _try(
+    name: str, data: TemporalHypergraph, split: Split | None, settings: dict[str, Any], seed: int, fixed: dict[str, Any]
+) -> Trial:
+    model = forecaster(name, **{"seed": seed, **fixed, **settings})
+    try:
+        return Trial(settings, validation_nll(model.fit(data, split, verbose=False)))
+    except ArgumentError as error:
+        return Trial(settings, math.inf, str(error))
