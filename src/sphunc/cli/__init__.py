@@ -84,6 +84,28 @@ def check_command(
     run(path, as_json=as_json, options=options)
 
 
+@app.command("benchmark")
+def benchmark_command(
+    file: Annotated[Path | None, typer.Argument(help="An experiment in TOML or JSON; see docs/benchmark.md.")] = None,
+    quick: bool = typer.Option(False, "--quick", help="Six systems on one small world, in under 3 minutes."),
+    out: Annotated[Path | None, typer.Option(help="Where results go; results/NAME unless given.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Cells at the same time; as many as cores allow.")] = None,
+    threads: Annotated[int, typer.Option(help="Threads of each.")] = 1,
+    engine: Annotated[str, typer.Option(help="local, or ray (RAY_ADDRESS names a cluster).")] = "local",
+    keep_old: bool = typer.Option(False, "--keep-old", help="Keep numbers that other code measured."),
+    as_json: bool = typer.Option(False, "--json", help="Print for a program instead of a person."),
+) -> None:
+    """Compare systems over data, seeds and variants.
+
+    Finished cells are never measured again: after a kill, run the same command. Exit code 1 says that a cell failed.
+    """
+    from sphunc.cli.benchmark import run
+
+    options = {"workers": workers, "threads": threads, "engine": engine, "keep_old": keep_old}
+    code = run(file, quick=quick, out=out, as_json=as_json, **options)
+    raise typer.Exit(code)
+
+
 def main() -> None:
     """Run the command line; bad input ends with exit code 2 and one clear line."""
     try:
