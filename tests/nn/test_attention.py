@@ -2,6 +2,7 @@ import pytest
 import torch
 
 import sphunc.nn.attention as attention
+import sphunc.nn.large_groups as large_groups
 from sphunc.hypergraph.buckets import group_by_size, weighted_share
 from sphunc.nn.attention import angular_attention, angular_attention_with_self, dot_product_attention
 
@@ -52,7 +53,7 @@ def tiling(request, monkeypatch):
     rows, large = request.param
     monkeypatch.setattr(attention, "TILE_ROWS_CPU", rows)
     monkeypatch.setattr(attention, "LARGE_GROUP", large)
-    monkeypatch.setattr(attention, "BLOCK_WEIGHTS", 12)
+    monkeypatch.setattr(large_groups, "BLOCK_WEIGHTS", 12)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -6,28 +6,27 @@ r"""Attention inside hyperedges: every agent listens to the other members of its
 
 with shares :math:`s_i^e = 1/\deg(i)`. The three ways to attend are three functions over one kernel, which works
 through the groups in tiles that stay in the cache, gathers each membership once, and keeps only :math:`\alpha` and
-the inner products for the way back.
+the inner products for the way back. Groups too large for that are :mod:`sphunc.nn.large_groups`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
 
 from sphunc._typing import Directions, Float, Tensor
 from sphunc.hypergraph.buckets import Buckets
+from sphunc.nn.large_groups import Gradients, LargeGroup, hear, hear_backward
 
 # Memberships per tile. On a CPU a tile of 2048 rows of 128 floats takes 1 MB: gathered, used and summed inside the
 # cache it costs a tenth of gathering all memberships into fresh memory. Other devices want fewer launches.
 TILE_ROWS_CPU = 2048
 TILE_ROWS_DEVICE = 2**17
-# From this size on a group is worked through in blocks of agents, and its weights are computed anew on the way back:
-# kept, they would take memory quadratic in its size.
+# Above this size the weights of a group are not kept: they take memory quadratic in its size.
 LARGE_GROUP = 512
-BLOCK_WEIGHTS = 2**21
 # Below this length of row torch.softmax is not vectorised along the row.
 NARROW_ROW = 8
 
@@ -74,125 +73,138 @@ def dot_product_attention(x: Directions, groups: Buckets, share: Float[Tensor, "
 
 
 def _pool(h: Tensor, scale: Tensor, groups: Buckets, share: Tensor | None, *, keep_self: bool) -> Tensor:
-    share = (groups.share if share is None else share).to(h.dtype)
-    return _Pool.apply(h, scale, share, groups, keep_self)
+    if share is not None:
+        return _Pool.apply(h, scale, share.to(h.dtype), groups, keep_self)
+    # In the plain mean the share is the agent's, whatever the group: it is applied once per agent.
+    of_agent = h.new_zeros(groups.num_nodes).index_copy_(0, groups.node, groups.share.to(h.dtype))
+    return _Pool.apply(h, scale, None, groups, keep_self).mul_(of_agent.unsqueeze(1))
 
 
-class _Tile(NamedTuple):
-    """Queries (all agents of whole groups, or a block of one large group) against the members of their groups."""
+class _Tiling:
+    """The groups in tiles: runs of whole groups of one size; those too large for that apart."""
 
-    members: Tensor  # [groups, size], node of each key
-    queries: slice  # along the size axis
-    rows: slice  # of the queries, along the membership axis
-    is_whole: bool
+    def __init__(self, groups: Buckets, device: torch.device) -> None:
+        rows = TILE_ROWS_CPU if device.type == "cpu" else TILE_ROWS_DEVICE
+        self.shapes: list[tuple[int, int]] = []
+        self.large: list[LargeGroup] = []
+        for start, count, size in groups.tiles(rows):
+            if size <= LARGE_GROUP:
+                self.shapes.append((count, size))
+            else:
+                starts = range(start, start + count * size, size)
+                self.large += [LargeGroup(groups.node[first : first + size], first) for first in starts]
+        self.memberships = [count * size for count, size in self.shapes]
+        self.pairs = [count * size * size for count, size in self.shapes]
 
-    @property
-    def asking(self) -> Tensor:
-        """Node of each query ``[groups, queries]``."""
-        return self.members[:, self.queries]
+    def of_memberships(self, x: Tensor) -> list[Tensor]:
+        """Numbers per membership ``[nnz]``, tile after tile; sizes ascend, so large groups come last."""
+        return list(x[: sum(self.memberships)].split(self.memberships))
 
-    def share(self, share: Tensor) -> Tensor:
-        return share[self.rows].view(self.members.shape[0], -1, 1)
-
-
-def _tiles(groups: Buckets, device: torch.device) -> list[_Tile]:
-    tiles = []
-    for start, count, size in groups.tiles(TILE_ROWS_CPU if device.type == "cpu" else TILE_ROWS_DEVICE):
-        members = groups.node[start : start + count * size].view(count, size)
-        if size <= LARGE_GROUP:
-            tiles.append(_Tile(members, slice(0, size), slice(start, start + count * size), is_whole=True))
-            continue
-        step = max(1, BLOCK_WEIGHTS // size)
-        for row in range(count):
-            first = start + row * size
-            for a in range(0, size, step):
-                b = min(a + step, size)
-                tiles.append(_Tile(members[row : row + 1], slice(a, b), slice(first + a, first + b), is_whole=False))
-    return tiles
+    def of_pairs(self, x: Tensor) -> list[Tensor]:
+        """Numbers per pair of members, tile after tile, ``[groups, size, size]`` each."""
+        parts = x.split(self.pairs)
+        return [part.view(count, size, size) for part, (count, size) in zip(parts, self.shapes, strict=True)]
 
 
-class _Scratch:
-    """Memory for the rows of one tile, taken once per call: fresh pages for every tile cost as much as the sums."""
+class _Workspace:
+    """Memory for one tile, used again by the next: fresh pages for every tile cost as much as the sums."""
 
-    def __init__(self, like: Tensor, tiles: list[_Tile]) -> None:
-        self._rows = like.new_empty(max((tile.members.numel() for tile in tiles), default=0), like.shape[1])
+    def __init__(self, like: Tensor) -> None:
+        self._like = like
+        self._memory: dict[str, Tensor] = {}
+        self._views: dict[tuple[str, tuple[int, ...]], Tensor] = {}
 
-    def gather(self, x: Tensor, nodes: Tensor) -> Tensor:
-        """Return ``x[nodes]``, valid until the next call."""
-        rows = self._rows[: nodes.numel()]
-        torch.index_select(x, 0, nodes.reshape(-1), out=rows)
-        return rows.view(*nodes.shape, x.shape[1])
+    def __call__(self, name: str, *shape: int) -> Tensor:
+        """Return a tensor that is valid until the same name is asked for again."""
+        view = self._views.get((name, shape))
+        if view is None:
+            numel = math.prod(shape)
+            if name not in self._memory or self._memory[name].numel() < numel:
+                self._memory[name] = self._like.new_empty(numel)
+            view = self._views[name, shape] = self._memory[name][:numel].view(shape)
+        return view
 
-    def bmm(self, a: Tensor, b: Tensor) -> Tensor:
-        """Return ``a @ b``, valid until the next call."""
-        out = self._rows[: a.shape[0] * a.shape[1]].view(a.shape[0], a.shape[1], b.shape[2])
-        return torch.bmm(a, b, out=out)
 
-
-def _softmax(logits: Tensor) -> Tensor:
-    if logits.shape[-1] >= NARROW_ROW:
-        return torch.softmax(logits, -1)
+def _softmax_of(inner: Tensor, scale: Tensor, keep_self: bool, work: _Workspace, out: Tensor) -> None:
+    count, size, _ = inner.shape
+    if size >= NARROW_ROW:
+        logits = torch.mul(inner, scale, out=work("logits", count, size, size))
+        if not keep_self:
+            logits.diagonal(dim1=1, dim2=2).fill_(-math.inf)
+        torch.softmax(logits, -1, out=out)
+        return
     # torch takes such short rows one number at a time; with the groups innermost it takes vectors, 3 times faster.
-    return torch.softmax(logits.permute(1, 2, 0).contiguous(), 1).permute(2, 0, 1).contiguous()
-
-
-def _weights(keys: Tensor, queries: slice, scale: Tensor, keep_self: bool) -> tuple[Tensor, Tensor]:
-    inner = torch.bmm(keys[:, queries], keys.mT)
-    logits = inner * scale
+    logits = torch.mul(inner.permute(1, 2, 0), scale, out=work("logits", size, size, count))
     if not keep_self:
-        logits.diagonal(offset=queries.start, dim1=1, dim2=2).fill_(-math.inf)
-    return _softmax(logits), inner
+        logits.view(size * size, count)[:: size + 1].fill_(-math.inf)
+    out.copy_(torch.softmax(logits, 1, out=work("softmax", size, size, count)).permute(2, 0, 1))
 
 
-def _add_rows(total: Tensor, nodes: Tensor, rows: Tensor) -> None:
-    total.index_add_(0, nodes.reshape(-1), rows.flatten(0, 1))
+def _row_sums(x: Tensor, work: _Workspace, out: Tensor) -> Tensor:
+    """Sum over the last axis ``[groups, size, 1]``; as a product, because torch adds short rows number by number."""
+    count, size, _ = x.shape
+    return torch.mv(x.view(-1, size), work("ones", size).fill_(1.0), out=out).view(count, size, 1)
 
 
 class _Pool(torch.autograd.Function):
     """The kernel, with its gradient written out: autograd would keep every gathered row."""
 
     @staticmethod
-    def forward(ctx: Any, h: Tensor, scale: Tensor, share: Tensor, groups: Buckets, keep_self: bool) -> Tensor:
-        tiles = _tiles(groups, h.device)
-        rows, messages = _Scratch(h, tiles), _Scratch(h, tiles)
-        pooled, kept = torch.zeros_like(h), []
-        for tile in tiles:
-            keys = rows.gather(h, tile.members)
-            alpha, inner = _weights(keys, tile.queries, scale, keep_self)
-            _add_rows(pooled, tile.asking, messages.bmm(alpha * tile.share(share), keys))
-            kept += [alpha, inner] if tile.is_whole else [None, None]
-        ctx.save_for_backward(h, scale, share, *kept)
-        ctx.tiles, ctx.keep_self = tiles, keep_self
+    def forward(ctx: Any, h: Tensor, scale: Tensor, share: Tensor | None, groups: Buckets, keep_self: bool) -> Tensor:
+        tiling, work, dim = _Tiling(groups, h.device), _Workspace(h), h.shape[1]
+        alphas, inners = (h.new_empty(sum(tiling.pairs)) for _ in range(2))
+        pooled = torch.zeros_like(h)
+        shares = [None] * len(tiling.shapes) if share is None else tiling.of_memberships(share)
+        for nodes, part, alpha, inner in zip(
+            tiling.of_memberships(groups.node), shares, tiling.of_pairs(alphas), tiling.of_pairs(inners), strict=True
+        ):
+            count, size, _ = alpha.shape
+            keys = torch.index_select(h, 0, nodes, out=work("keys", count * size, dim)).view(count, size, dim)
+            torch.bmm(keys, keys.mT, out=inner)
+            _softmax_of(inner, scale, keep_self, work, out=alpha)
+            weights = alpha if part is None else alpha * part.view(count, size, 1)
+            heard = torch.bmm(weights, keys, out=work("heard", count, size, dim))
+            pooled.index_add_(0, nodes, heard.view(count * size, dim))
+        for group in tiling.large:
+            hear(pooled, h, scale, share, group, keep_self)
+        ctx.save_for_backward(h, scale, share, alphas, inners)
+        ctx.tiling, ctx.groups, ctx.keep_self = tiling, groups, keep_self
         return pooled
 
     @staticmethod
     @once_differentiable
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
-        ctx: Any, *grads: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        h, scale, share, *kept = ctx.saved_tensors
-        rows, upstream, backwards = (_Scratch(h, ctx.tiles) for _ in range(3))
-        to_h, to_scale, to_share = torch.zeros_like(h), torch.zeros_like(scale), torch.empty_like(share)
-        for n, tile in enumerate(ctx.tiles):
-            keys = rows.gather(h, tile.members)
-            alpha, inner = kept[2 * n : 2 * n + 2]
-            if alpha is None:
-                alpha, inner = _weights(keys, tile.queries, scale, ctx.keep_self)
-            grad = upstream.gather(grads[0], tile.asking)
-            to_alpha = torch.bmm(grad, keys.mT)
-            expected = (alpha * to_alpha).sum(-1, keepdim=True)
-            to_share[tile.rows] = expected.flatten()
-            alpha = alpha * tile.share(share)
-            to_logits = alpha * (to_alpha - expected)
-            to_scale += (to_logits * inner).sum()
-            _add_key_gradients(to_h, tile, keys, backwards.bmm(alpha.mT, grad), to_logits * scale)
-        return to_h, to_scale, to_share, None, None
-
-
-def _add_key_gradients(to_h: Tensor, tile: _Tile, keys: Tensor, to_keys: Tensor, to_inner: Tensor) -> None:
-    if tile.is_whole:
-        to_keys.baddbmm_(to_inner + to_inner.mT, keys)
-    else:
-        to_keys.baddbmm_(to_inner.mT, keys[:, tile.queries])
-        _add_rows(to_h, tile.asking, torch.bmm(to_inner, keys))
-    _add_rows(to_h, tile.members, to_keys)
+        ctx: Any, *upstream: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
+        h, scale, share, alphas, inners = ctx.saved_tensors
+        tiling, work, dim = ctx.tiling, _Workspace(h), h.shape[1]
+        both = torch.stack([h, upstream[0]], 1).view(-1, 2 * dim)
+        to_logits, expected = torch.empty_like(alphas), h.new_empty(ctx.groups.node.shape[0])
+        to_h = torch.zeros_like(h)
+        shares = [None] * len(tiling.shapes) if share is None else tiling.of_memberships(share)
+        for nodes, part, alpha, mean, to_logit in zip(
+            tiling.of_memberships(ctx.groups.node),
+            shares,
+            tiling.of_pairs(alphas),
+            tiling.of_memberships(expected),
+            tiling.of_pairs(to_logits),
+            strict=True,
+        ):
+            count, size, _ = alpha.shape
+            # Rows h_1, g_1, h_2, g_2, ... of each group: one gather, and one product for both ways to the keys.
+            rows = torch.index_select(both, 0, nodes, out=work("rows", count * size, 2 * dim)).view(count, -1, dim)
+            weighted = torch.bmm(rows[:, 1::2], rows[:, ::2].mT, out=work("pairs", count, size, size)).mul_(alpha)
+            torch.addcmul(weighted, alpha, _row_sums(weighted, work, out=mean), value=-1, out=to_logit)
+            if part is not None:
+                to_logit.mul_(part.view(count, size, 1))
+                alpha = alpha * part.view(count, size, 1)
+            to_inner = torch.mul(to_logit, scale, out=weighted)
+            mixed = work("mixed", count, size, size, 2)
+            torch.add(to_inner, to_inner.mT, out=mixed[..., 0])
+            mixed[..., 1] = alpha.mT
+            to_keys = torch.bmm(mixed.view(count, size, 2 * size), rows, out=work("keys", count, size, dim))
+            to_h.index_add_(0, nodes, to_keys.view(count * size, dim))
+        grads = Gradients(to_h, torch.dot(to_logits, inners), expected)
+        for group in tiling.large:
+            hear_backward(grads, upstream[0], h, scale, share, group, ctx.keep_self)
+        return grads.h, grads.scale, None if share is None else grads.share, None, None
