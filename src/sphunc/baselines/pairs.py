@@ -20,7 +20,7 @@ Derived = TypeVar("Derived")
 
 
 def per_panel(derive: Callable[..., Derived]) -> Callable[..., Derived]:
-    """Remember what ``derive(panel, *settings)`` returns for as long as the panel lives: groups do not change while training."""
+    """Remember what ``derive(panel, *settings)`` returns for as long as the panel lives; its groups never change."""
     known: WeakKeyDictionary[Panel, dict[tuple[Any, ...], Derived]] = WeakKeyDictionary()
 
     @wraps(derive)
