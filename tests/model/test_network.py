@@ -165,3 +165,19 @@ def test_same_generator_same_run() -> None:
     network = make(data).train()
     runs = [network(observe(data), LINKS, GATES, generator=torch.Generator().manual_seed(4)) for _ in range(2)]
     assert torch.equal(runs[0].total, runs[1].total)
+
+
+@pytest.mark.parametrize("horizon", [1, 3])
+@pytest.mark.parametrize("geometry", ["sphere", "euclidean"])
+def test_origin_rolls_the_forecast_of_the_last_time_step_by_step(horizon: int, geometry: str) -> None:
+    data = world()
+    network = make(data, horizon=horizon, geometry=geometry)
+    seen = observe(data)
+    origin = network.origin(seen, LINKS, GATES, horizon + 1)
+    wanted, rolled = network(seen, LINKS, GATES), origin.run
+    assert wanted.log_probabilities is not None
+    assert rolled.log_probabilities is not None
+    assert torch.allclose(rolled.log_probabilities[horizon - 1], wanted.log_probabilities[-1], atol=1e-6)
+    assert torch.allclose(rolled.total[horizon - 1], wanted.total[-1], atol=1e-6)
+    stepped = network.step.strength * network.step(origin.eta[-1], origin.lasting, seen.pull[-1], LINKS, GATES)
+    assert torch.allclose(stepped / stepped.norm(dim=-1, keepdim=True), rolled.ahead[0], atol=1e-5)

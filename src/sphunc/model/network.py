@@ -65,6 +65,23 @@ class Run:
     ahead_strength: Tensor
 
 
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where a simulation starts: beliefs at every time, and the forecasts from the last one, step by step.
+
+    Attributes:
+        evidence: natural parameter of what was seen at each time ``[T, N, D]``.
+        eta: natural parameter of the belief at each time ``[T, N, D]``.
+        lasting: persistent prior at the last time ``[N, D]``.
+        run: forecasts 1 ... H steps after the last time, steps in place of times ``[H, N, ...]``.
+    """
+
+    evidence: Tensor
+    eta: Tensor
+    lasting: Tensor
+    run: Run
+
+
 class Network(nn.Module):
     """Owns the layers; the evidence and the structural step own the gains that join them.
 
@@ -163,6 +180,25 @@ class Network(nn.Module):
         evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
         ahead, state = self._filter(observed, evidence, links, gates)
         return self._forecast(x, encoded, ahead, state)
+
+    @torch.no_grad()
+    def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
+        """Return the beliefs, and forecasts for any number of steps from the last time of ``observed``."""
+        x = self.encoder.standardise(observed.x, observed.x_mask)
+        encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
+        evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), None)
+        ahead, _ = self._filter(observed, evidence, links, gates)
+        eta = evidence + torch.cat([torch.zeros_like(ahead[:1]), ahead[:-1]])
+        lasting = self.step.lasting(evidence.sum(0))
+        states = [ahead[-1]]
+        for _ in range(horizon - 1):
+            states.append(self.step.strength * self.step(states[-1], lasting, observed.pull[-1], links, gates))
+        last = Encoded(
+            *(part[-1:].expand(horizon, *part.shape[1:]) for part in (encoded.direction, encoded.length)),
+            encoded.observed[-1:].expand(horizon, -1),
+        )
+        rolled = torch.stack(states)
+        return Origin(evidence, eta, lasting, self._forecast(x[-1:].expand(horizon, -1, -1), last, rolled, rolled))
 
     def _geometry(self, encoded: Encoded) -> Encoded:
         if self.config.geometry == "sphere":
