@@ -1,0 +1,244 @@
+"""Interventions put on a particular system: names become indices, contradictions are refused, nothing is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from sphunc._typing import Float, Links, Tensor
+from sphunc.causal.interventions import (
+    CutGroup,
+    CutLink,
+    Do,
+    Intervention,
+    Policy,
+    ScaleLink,
+    Shift,
+    Stochastic,
+)
+from sphunc.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """What a user may name.
+
+    Attributes:
+        agents: ids, N of them.
+        classes: names, empty for numbers.
+        groups: ids of the groups that meet at the origin.
+        times: labels of the times up to the origin.
+        dim: D.
+    """
+
+    agents: tuple[Hashable, ...]
+    classes: tuple[str, ...]
+    groups: tuple[Hashable, ...]
+    times: tuple[Any, ...]
+    dim: int
+
+
+@dataclass(frozen=True, eq=False)
+class StateChange:
+    """One agent's state at some steps: set ("do"), turned ("shift") or drawn ("draw").
+
+    Attributes:
+        kind: which of the three.
+        agent: index.
+        direction: target, mean or value ``[D]``.
+        amount: angle or concentration; 0 for "do".
+        source: the intervention, which knows its times.
+    """
+
+    kind: str
+    agent: int
+    direction: Tensor
+    amount: float
+    source: Intervention
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """All changes, by what they act on.
+
+    Attributes:
+        states: changes of states.
+        factors: for each cut or scaled link its position in the list of links, the factor and its intervention.
+        cut: for each group that is cut its position among the groups of the origin, and its intervention.
+        policies: functions that decide on the way.
+        agents: ids, for what policies return.
+    """
+
+    states: tuple[StateChange, ...] = ()
+    factors: tuple[tuple[int, float, Intervention], ...] = ()
+    cut: tuple[tuple[int, Intervention], ...] = ()
+    policies: tuple[Policy, ...] = ()
+    agents: tuple[Hashable, ...] = ()
+
+    @property
+    def is_null(self) -> bool:
+        """True if nothing is changed."""
+        return not (self.states or self.factors or self.cut or self.policies)
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """Agents whose own state is set, turned or drawn."""
+        return tuple(sorted({change.agent for change in self.states}))
+
+    def gate_factors(self, step: int, count: int) -> Float[Tensor, " link"] | None:
+        """Factors of the links in the transition that begins at ``step``; None if all are 1."""
+        active = [(place, factor) for place, factor, source in self.factors if source.acts_at(step)]
+        if not active:
+            return None
+        factors = torch.ones(count)
+        for place, factor in active:
+            factors[place] *= factor
+        return factors
+
+    def groups_cut(self, step: int) -> tuple[int, ...]:
+        """Groups that do not meet in the transition that begins at ``step``."""
+        return tuple(place for place, source in self.cut if source.acts_at(step))
+
+
+Direct = Callable[[str, Any, int], Tensor]
+"""Gives the direction ``[D]`` of ("class", index), ("agent", index) or ("time", index) for an agent."""
+
+
+def resolve(interventions: Sequence[Intervention], names: Names, links: Links, direct: Direct, horizon: int) -> Action:
+    """Check interventions against a system, and translate them.
+
+    Args:
+        interventions: single ones.
+        names: what may be named.
+        links: candidate links ``[2, K]``.
+        direct: directions of classes, agents and times in the latent space.
+        horizon: steps that are simulated; later ones are refused.
+    """
+    _check_times(interventions, horizon)
+    _check_contradictions(interventions)
+    place = {agent: index for index, agent in enumerate(names.agents)}
+    states, factors, cut, policies = [], [], [], []
+    table = {(int(s), int(t)): k for k, (s, t) in enumerate(links.T.tolist())}
+    for one in interventions:
+        if isinstance(one, CutLink | ScaleLink):
+            factor = 0.0 if isinstance(one, CutLink) else one.factor
+            factors.append((_link(one, place, names, table), factor, one))
+        elif isinstance(one, CutGroup):
+            cut.append((_group(one.group, names), one))
+        elif isinstance(one, Policy):
+            policies.append(one)
+        else:
+            states.append(_state(one, place, names, direct))
+    return Action(tuple(states), tuple(factors), tuple(cut), tuple(policies), names.agents)
+
+
+def _state(one: Intervention, place: Mapping[Hashable, int], names: Names, direct: Direct) -> StateChange:
+    assert isinstance(one, Do | Shift | Stochastic)
+    agent = _agent(one.agent, place, names)
+    if isinstance(one, Shift):
+        return StateChange("shift", agent, _aim(one.toward, agent, place, names, direct), one.angle, one)
+    if isinstance(one, Stochastic):
+        return StateChange("draw", agent, _aim(one.mu, agent, place, names, direct), one.kappa, one)
+    if one.direction is not None:
+        value = _vector("direction", one.direction, names.dim)
+    elif one.toward is not None:
+        value = direct("class", _class(one.toward, names), agent)
+    else:
+        value = _observed(one.observed, agent, place, names, direct)
+    return StateChange("do", agent, value, 0.0, one)
+
+
+def _aim(value: Any, agent: int, place: Mapping[Hashable, int], names: Names, direct: Direct) -> Tensor:
+    if isinstance(value, tuple) and value not in place:
+        return _vector("direction", value, names.dim)
+    if value in names.classes:
+        return direct("class", names.classes.index(value), agent)
+    if value in place:
+        return direct("agent", place[value], agent)
+    raise ArgumentError(
+        f"{value!r} is neither a class ({_some(names.classes)}) nor an agent ({_some(names.agents)}); "
+        "give one of them, or a unit vector"
+    )
+
+
+def _observed(value: Any, agent: int, place: Mapping[Hashable, int], names: Names, direct: Direct) -> Tensor:
+    if value in place:
+        return direct("agent", place[value], agent)
+    if value in names.times:
+        return direct("time", names.times.index(value), agent)
+    raise ArgumentError(
+        f"observed={value!r} is neither an agent ({_some(names.agents)}) nor a time up to the origin "
+        f"({_some(names.times)})"
+    )
+
+
+def _vector(name: str, value: tuple[float, ...], dim: int) -> Tensor:
+    if len(value) != dim:
+        raise ArgumentError(f"{name} has {len(value)} entries, but the model's states have {dim}; give {dim}")
+    return torch.nn.functional.normalize(torch.tensor(value, dtype=torch.float64), dim=0).float()
+
+
+def _agent(agent: Hashable, place: Mapping[Hashable, int], names: Names) -> int:
+    if agent not in place:
+        raise ArgumentError(f"agent {agent!r} is not in the data; its {len(place)} agents are {_some(names.agents)}")
+    return place[agent]
+
+
+def _class(name: str, names: Names) -> int:
+    if not names.classes:
+        raise ArgumentError(f"toward={name!r} names a class, but the outcomes are numbers; use direction or observed")
+    if name not in names.classes:
+        raise ArgumentError(f"class {name!r} is not known; the classes are {_some(names.classes)}")
+    return names.classes.index(name)
+
+
+def _group(group: Hashable, names: Names) -> int:
+    if group not in names.groups:
+        known = _some(names.groups) if names.groups else "none"
+        raise ArgumentError(f"group {group!r} does not meet at the origin; groups that do: {known}")
+    return names.groups.index(group)
+
+
+def _link(
+    one: CutLink | ScaleLink, place: Mapping[Hashable, int], names: Names, table: Mapping[tuple[int, int], int]
+) -> int:
+    pair = (_agent(one.source, place, names), _agent(one.target, place, names))
+    if pair not in table:
+        raise ArgumentError(
+            f"no influence of {one.source!r} on {one.target!r} is considered, so there is nothing to change; "
+            "model.influence().to_frame() lists the links"
+        )
+    return table[pair]
+
+
+def _check_times(interventions: Sequence[Intervention], horizon: int) -> None:
+    for one in interventions:
+        if one.times is not None and one.times[-1] > horizon:
+            raise ArgumentError(f"{one} acts at step {one.times[-1]}, after the horizon {horizon}; simulate further")
+
+
+def _check_contradictions(interventions: Sequence[Intervention]) -> None:
+    for i, one in enumerate(interventions):
+        for other in interventions[i + 1 :]:
+            reason = _clash(one, other) or _clash(other, one)
+            if reason and one.overlaps(other):
+                raise ArgumentError(f"{one} and {other} contradict each other: {reason}; drop one, or part their times")
+
+
+def _clash(one: Intervention, other: Intervention) -> str:
+    if isinstance(one, Do | Stochastic) and isinstance(other, CutLink | ScaleLink) and one.agent == other.target:
+        return f"nothing acts on {one.agent!r} while its state is set"
+    if isinstance(one, Do | Stochastic) and isinstance(other, Do | Shift | Stochastic) and one.agent == other.agent:
+        return f"the state of {one.agent!r} is decided twice"
+    if isinstance(one, CutLink | ScaleLink) and isinstance(other, CutLink | ScaleLink):
+        same = (one.source, one.target) == (other.source, other.target)
+        return "they change the same link" if same else ""
+    return "the group is cut twice" if isinstance(one, CutGroup) and one == other else ""
+
+
+def _some(names: Sequence[Any]) -> str:
+    shown = [str(name) for name in names]
+    return ", ".join(shown) if len(shown) <= 6 else f"{shown[0]}, {shown[1]}, ... {shown[-1]}"

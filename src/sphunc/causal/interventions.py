@@ -1,0 +1,304 @@
+"""Interventions as frozen values: what is set, moved or cut, for whom, and when.
+
+Times are steps after the origin: 0 is the origin itself, 1 the first time that is forecast. ``times=None`` holds from
+the origin to the horizon. State interventions act after the agent's own mechanism, as in dowhy; whatever acts on a
+held agent is thereby without effect.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sphunc.errors import ArgumentError, ArgumentTypeError
+
+UNIT_TOLERANCE = 1e-4
+"""Directions typed by hand or kept in float32 pass; a vector that was never normalised does not."""
+
+
+class Intervention(ABC):
+    """One change of the system. Values: they print, compare, travel through JSON and combine with ``&``."""
+
+    times: Any
+
+    def acts_at(self, step: int) -> bool:
+        """True if it acts at this step after the origin."""
+        return self.times is None or step in self.times
+
+    def overlaps(self, other: Intervention) -> bool:
+        """True if there is a step at which both act."""
+        if self.times is None or other.times is None:
+            return True
+        return bool(set(self.times) & set(other.times))
+
+    def __and__(self, other: Intervention | Plan) -> Plan:
+        """Combine; the order does not matter."""
+        return Plan((self,)) & other
+
+    def to_json(self) -> str:
+        """Return a JSON document that :func:`from_json` reads."""
+        return Plan((self,)).to_json()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Several interventions that act together."""
+
+    interventions: tuple[Intervention, ...] = ()
+
+    def __and__(self, other: Intervention | Plan) -> Plan:
+        """Combine with one more, or with those of another plan."""
+        more = other.interventions if isinstance(other, Plan) else (other,)
+        return Plan(self.interventions + more)
+
+    def __iter__(self) -> Iterator[Intervention]:
+        """Go through the interventions."""
+        return iter(self.interventions)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.interventions)
+
+    def to_json(self) -> str:
+        """Return a JSON document that :func:`from_json` reads."""
+        return json.dumps([_document(one) for one in self.interventions])
+
+
+@dataclass(frozen=True)
+class Do(Intervention):
+    """Set an agent's state: do(h_i = d).
+
+    Args:
+        agent: whose state.
+        direction: the state itself, a unit vector of the model's latent space.
+        toward: or the name of a class: the direction in which the model reads this class.
+        observed: or the id of an agent, whose believed state at the origin is taken; or the label of a time, at which
+            this agent's own believed state is taken. An id wins where a label is both.
+        times: steps at which it is set; None holds it to the horizon.
+    """
+
+    agent: Hashable
+    direction: Any = None
+    toward: str | None = None
+    observed: Hashable | None = None
+    times: Any = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("direction", "toward", "observed") if getattr(self, name) is not None]
+        if len(given) != 1:
+            got = " and ".join(given) if given else "none of them"
+            raise ArgumentError(f"Do({self.agent!r}) takes one of direction, toward and observed; got {got}")
+        if self.direction is not None:
+            _set(self, direction=_unit("direction", self.direction))
+        _set(self, times=_steps(self.times))
+
+
+@dataclass(frozen=True)
+class Shift(Intervention):
+    """Move an agent's state along the geodesic, by ``angle`` radians at most, and not beyond its end.
+
+    Args:
+        agent: whose state.
+        toward: a class name, an agent id, or a unit vector.
+        angle: radians, from 0 to pi.
+        times: steps at which it is moved; None moves it at every step.
+    """
+
+    agent: Hashable
+    toward: Any
+    angle: Any
+    times: Any = None
+
+    def __post_init__(self) -> None:
+        _set(self, toward=_aim("toward", self.toward), angle=_number("angle", self.angle, 0.0, math.pi))
+        _set(self, times=_steps(self.times))
+
+
+@dataclass(frozen=True)
+class Stochastic(Intervention):
+    """Draw an agent's state from a von Mises-Fisher law, in place of its mechanism.
+
+    Args:
+        agent: whose state.
+        mu: mean direction: a class name, an agent id, or a unit vector.
+        kappa: concentration, above 0.
+        times: steps at which it is drawn; None draws it anew at every step.
+    """
+
+    agent: Hashable
+    mu: Any
+    kappa: Any
+    times: Any = None
+
+    def __post_init__(self) -> None:
+        _set(self, mu=_aim("mu", self.mu), kappa=_number("kappa", self.kappa, 1e-6, 1e9))
+        _set(self, times=_steps(self.times))
+
+
+@dataclass(frozen=True)
+class ScaleLink(Intervention):
+    """Multiply the influence of ``source`` on ``target`` by ``factor``."""
+
+    source: Hashable
+    target: Hashable
+    factor: Any
+    times: Any = None
+
+    def __post_init__(self) -> None:
+        _set(self, factor=_number("factor", self.factor, -1e6, 1e6), times=_steps(self.times))
+
+
+@dataclass(frozen=True)
+class CutLink(Intervention):
+    """Take the influence of ``source`` on ``target`` away."""
+
+    source: Hashable
+    target: Hashable
+    times: Any = None
+
+    def __post_init__(self) -> None:
+        _set(self, times=_steps(self.times))
+
+
+@dataclass(frozen=True)
+class CutGroup(Intervention):
+    """A group that met at the origin does not meet any more; its members are pulled by their other groups."""
+
+    group: Hashable
+    times: Any = None
+
+    def __post_init__(self) -> None:
+        _set(self, times=_steps(self.times))
+
+
+@dataclass(frozen=True)
+class Policy(Intervention):
+    """Let a function decide, from what the simulated states are at each step.
+
+    Args:
+        function: ``function(step, states)`` with states ``[S, N, D]`` returns a mapping from agents (ids) to states,
+            ``[D]`` or one per sample ``[S, D]``; they are normalised.
+        name: by which JSON remembers it; the function's own name by default.
+        times: steps at which it is asked; None asks at every step.
+    """
+
+    function: Any
+    name: str = ""
+    times: Any = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ArgumentTypeError(f"Policy takes a function(step, states), got {type(self.function).__name__}")
+        _set(self, name=self.name or getattr(self.function, "__name__", "policy"), times=_steps(self.times))
+
+
+KINDS: dict[str, type[Intervention]] = {
+    kind.__name__: kind for kind in (Do, Shift, Stochastic, CutLink, ScaleLink, CutGroup, Policy)
+}
+
+
+def from_json(text: str, policies: Mapping[str, Callable[..., Any]] | None = None) -> Plan:
+    """Read what ``to_json`` wrote.
+
+    Args:
+        text: the document.
+        policies: functions of the policies in it, by name: code does not travel through JSON.
+    """
+    try:
+        rows = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ArgumentError(f"interventions are no JSON: {error}; write them with to_json()") from None
+    if not isinstance(rows, list):
+        raise ArgumentError(f"interventions are a JSON list, got {type(rows).__name__}; write them with to_json()")
+    return Plan(tuple(_read(row, policies or {}) for row in rows))
+
+
+def flatten(interventions: Iterable[Intervention | Plan]) -> tuple[Intervention, ...]:
+    """Return single interventions; anything else is refused."""
+    single: list[Intervention] = []
+    for one in interventions:
+        if not isinstance(one, Intervention | Plan):
+            raise ArgumentTypeError(
+                f"an intervention is one of {', '.join(KINDS)}, got {type(one).__name__}; write Do(agent, toward=...)"
+            )
+        single += list(one) if isinstance(one, Plan) else [one]
+    return tuple(single)
+
+
+def _document(one: Intervention) -> dict[str, Any]:
+    values = {f.name: getattr(one, f.name) for f in fields(one)}  # pyright: ignore[reportArgumentType]
+    values.pop("function", None)
+    for name, value in values.items():
+        plain = value is None or isinstance(value, str | int | float | tuple)
+        if not plain:
+            raise ArgumentTypeError(f"{name} is {value!r}: JSON keeps texts and numbers; use such ids to write it")
+    return {"kind": type(one).__name__, **{name: value for name, value in values.items() if value is not None}}
+
+
+def _read(row: Any, policies: Mapping[str, Callable[..., Any]]) -> Intervention:
+    if not isinstance(row, dict) or row.get("kind") not in KINDS:
+        raise ArgumentError(f"{row!r} is no intervention; its kind is one of {', '.join(KINDS)}")
+    kind: Any = KINDS[row["kind"]]
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in row.items() if name != "kind"
+    }
+    if kind is Policy:
+        if values.get("name") not in policies:
+            raise ArgumentError(f"the policy {values.get('name')!r} has no function; give policies={{name: function}}")
+        values["function"] = policies[values["name"]]
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise ArgumentError(f"{row!r} does not fit {kind.__name__}: {error}") from None
+
+
+def _set(one: Any, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(one, name, value)
+
+
+def _steps(times: Any) -> tuple[int, ...] | None:
+    if times is None:
+        return None
+    given = [times] if isinstance(times, int) else list(times) if isinstance(times, Iterable) else None
+    if (
+        given is None
+        or isinstance(times, str)
+        or not all(isinstance(t, int) and not isinstance(t, bool) for t in given)
+    ):
+        raise ArgumentTypeError(f"times={times!r} must be a step after the origin, several of them, or None")
+    if not given or min(given) < 0:
+        raise ArgumentError(f"times={times!r} must name steps after the origin, 0 (the origin itself) or later")
+    return tuple(sorted(set(given)))
+
+
+def _aim(name: str, value: Any) -> Any:
+    if isinstance(value, Hashable) and not hasattr(value, "tolist") and not isinstance(value, tuple):
+        return value
+    return _unit(name, value)
+
+
+def _unit(name: str, value: Any) -> tuple[float, ...]:
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    try:
+        entries = tuple(float(entry) for entry in listed)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{name} must be a vector of numbers, got {type(value).__name__}") from None
+    if not all(math.isfinite(entry) for entry in entries):
+        raise ArgumentError(f"{name} has an entry that is not finite; give a unit vector")
+    length = math.sqrt(math.fsum(entry * entry for entry in entries))
+    if abs(length - 1.0) > UNIT_TOLERANCE:
+        raise ArgumentError(f"{name} has length {length:.6g}, not 1; divide it by its length")
+    return entries
+
+
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise ArgumentTypeError(f"{name}={value!r} must be a number, got {type(value).__name__}")
+    if not low <= float(value) <= high:
+        raise ArgumentError(f"{name}={float(value):g} is outside {low:g} ... {high:g}")
+    return float(value)

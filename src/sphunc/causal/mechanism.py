@@ -1,0 +1,233 @@
+r"""The structural mechanism as numbers: what acts on a state, and how outcomes are read off it.
+
+.. math:: \eta' = \kappa_s \Big(a h + \lambda \sum_j \gamma_{ij} \Phi h_j + (g + g' R_e^2)\,\bar h_e + b u\Big)
+
+A value without parameters or gradients, so that simulation knows no network. States may be given by their coordinates
+on an orthonormal basis V ``[D, r]`` that holds their signal: of the rest only the squared length counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from scipy.sparse import csr_matrix
+
+from sphunc._typing import Float, Links, Tensor
+
+SIGNAL_KEPT = 0.999
+"""Share of the squared length of beliefs and priors that a basis has to hold."""
+WORTHWHILE = 0.6
+"""A basis of more than this share of all directions saves nothing: then all are taken."""
+NEGLIGIBLE = 1e-6
+"""Of the largest singular value: directions below it repeat others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    r"""Gains and maps of the structural step.
+
+    Attributes:
+        dim: D.
+        spherical: unit states; else states are Gaussian around :math:`\eta / D`.
+        keep: a.
+        prior: b.
+        link: :math:`\lambda`.
+        pull: g.
+        cohesion: g'.
+        strength: :math:`\kappa_s`.
+        firmness: :math:`k_0` of the reading, :math:`\eta / \sqrt{k_0^2 + \|\eta\|^2}`.
+        mapping: :math:`\Phi` ``[D, D]``; on a basis ``[r, r]``.
+        weight: of the readout ``[C, D]``; on a basis ``[C, r]``.
+        bias: of the readout ``[C]``.
+    """
+
+    dim: int
+    spherical: bool
+    keep: float
+    prior: float
+    link: float
+    pull: float
+    cohesion: float
+    strength: float
+    firmness: float
+    mapping: Tensor
+    weight: Tensor
+    bias: Tensor
+
+    @property
+    def stretch(self) -> float:
+        """Mean squared stretch of the map, for what lies outside a basis."""
+        return float(self.mapping.square().sum()) / self.mapping.shape[0]
+
+    def on(self, basis: Float[Tensor, "dim rank"]) -> Mechanism:
+        """Return the mechanism in coordinates on a basis."""
+        return replace(self, mapping=basis.mT @ self.mapping @ basis, weight=self.weight @ basis)
+
+    def mean_length(self, length: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        r"""Factor from :math:`\eta` to the mean of the state, :math:`A_D(\kappa)/\kappa` by the bound of Amos."""
+        if not self.spherical:
+            return torch.full_like(length, 1.0 / self.dim)
+        below, above = (self.dim - 1) / 2, (self.dim + 1) / 2
+        return 1.0 / (below + torch.sqrt(above * above + length.square()))
+
+    def firm(self, length: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        r"""Factor from :math:`\eta` to the state that is read."""
+        if not self.spherical:
+            return torch.full_like(length, 1.0 / self.dim)
+        return torch.rsqrt(self.firmness**2 + length.square())
+
+    def read(self, state: Float[Tensor, "*batch rank"]) -> Float[Tensor, "*batch class"]:
+        """Return logits, or standardised numbers, of states that are read."""
+        return state @ self.weight.mT + self.bias
+
+
+@dataclass(frozen=True, eq=False)
+class Company:
+    """Who acts on whom in one transition, as sparse matrices; the squares serve what lies outside a basis.
+
+    Those of scipy: on arrays with some hundred columns they take half of the time that torch's take.
+
+    Attributes:
+        influence: :math:`\\lambda\\gamma` ``[N, N]``, target by source; None without links.
+        gather: agents to group means ``[M, N]``; None if no group meets.
+        spread: groups to agents ``[N, M]``.
+        influence2: squared entries of the same.
+        gather2: squared entries of the same.
+        spread2: squared entries of the same.
+    """
+
+    influence: csr_matrix | None
+    gather: csr_matrix | None
+    spread: csr_matrix | None
+    influence2: csr_matrix | None
+    gather2: csr_matrix | None
+    spread2: csr_matrix | None
+
+
+def company(
+    links: Links,
+    gates: Float[Tensor, " link"],
+    memberships: tuple[Tensor, Tensor] | None,
+    agents: int,
+    *,
+    cut: tuple[int, ...] = (),
+) -> Company:
+    """Assemble the matrices of one structure.
+
+    Args:
+        links: ``[2, K]`` source and target.
+        gates: of one structure, gain included ``[K]``; zeros are left out.
+        memberships: agent and group of every membership at the origin (groups counted from 0), or None.
+        agents: N.
+        cut: groups that do not meet.
+    """
+    on = gates != 0
+    influence = _csr(links[1][on], links[0][on], gates[on], (agents, agents)) if bool(on.any()) else None
+    gather = spread = None
+    if memberships is not None and memberships[0].numel():
+        gather, spread = _averages(*memberships, agents, cut)
+    return Company(influence, gather, spread, _squared(influence), _squared(gather), _squared(spread))
+
+
+def _averages(agent: Tensor, group: Tensor, agents: int, cut: tuple[int, ...]) -> tuple[csr_matrix, csr_matrix]:
+    count = int(group.max()) + 1
+    if cut:
+        kept = ~torch.isin(group, torch.tensor(cut))
+        agent, group = agent[kept], group[kept]
+    size = torch.bincount(group, minlength=count).float()
+    degree = torch.bincount(agent, minlength=agents).float()
+    gather = _csr(group, agent, 1.0 / size[group], (count, agents))
+    return gather, _csr(agent, group, 1.0 / degree[agent], (agents, count))
+
+
+def _csr(row: Tensor, column: Tensor, value: Tensor, shape: tuple[int, int]) -> csr_matrix:
+    return csr_matrix((value.float().numpy(), (row.numpy(), column.numpy())), shape=shape)
+
+
+def _squared(matrix: csr_matrix | None) -> csr_matrix | None:
+    return None if matrix is None else matrix.multiply(matrix).tocsr()
+
+
+def spmm(matrix: csr_matrix, values: Tensor) -> Tensor:
+    """Sparse product over the first axis of ``values [N, ...]``."""
+    product = matrix @ values.reshape(len(values), -1).numpy()
+    return torch.from_numpy(product).view(-1, *values.shape[1:])
+
+
+def drive(
+    mechanism: Mechanism,
+    states: Float[Tensor, "agent draw rank"],
+    outside: Float[Tensor, "agent draw"] | None,
+    prior: Float[Tensor, "agent rank"],
+    around: Company,
+) -> tuple[Float[Tensor, "agent draw rank"], Float[Tensor, "agent draw"] | None]:
+    """Sum of all forces, and its squared length outside the basis.
+
+    Args:
+        mechanism: on the basis of the states.
+        states: coordinates ``[N, R, r]``.
+        outside: squared length of each state outside the basis ``[N, R]``; None when the basis holds everything.
+        prior: persistent priors, times their gain, in coordinates ``[N, r]``.
+        around: who acts on whom.
+    """
+    force = torch.add(prior.unsqueeze(1), states, alpha=mechanism.keep)
+    beyond = None if outside is None else mechanism.keep**2 * outside
+    if around.influence is not None and around.influence2 is not None:
+        force += spmm(around.influence, states @ mechanism.mapping.mT)
+        if beyond is not None and outside is not None:
+            beyond = beyond + mechanism.stretch * spmm(around.influence2, outside)
+    if around.gather is not None and around.spread is not None:
+        force, beyond = _pull(mechanism, states, outside, around, force, beyond)
+    return force, beyond
+
+
+def _pull(
+    mechanism: Mechanism, states: Tensor, outside: Tensor | None, around: Company, force: Tensor, beyond: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    assert around.gather is not None
+    assert around.spread is not None
+    assert around.gather2 is not None
+    assert around.spread2 is not None
+    mean = spmm(around.gather, states)
+    hidden = None if outside is None else spmm(around.gather2, outside)
+    cohesion = mean.square().sum(-1) if hidden is None else mean.square().sum(-1) + hidden
+    gain = mechanism.pull + mechanism.cohesion * cohesion
+    force += spmm(around.spread, mean * gain.unsqueeze(-1))
+    if beyond is not None and hidden is not None:
+        beyond = beyond + spmm(around.spread2, hidden * gain.square())
+    return force, beyond
+
+
+def signal_basis(
+    dim: int, exact: Float[Tensor, "one dim"], signals: list[Tensor], share: float = SIGNAL_KEPT
+) -> Float[Tensor, "dim rank"] | None:
+    """Orthonormal basis that holds some directions exactly and most of the signals; None if that takes nearly all.
+
+    Args:
+        dim: D.
+        exact: directions that have to be held: of the readout, of interventions ``[E, D]``.
+        signals: beliefs, priors and what becomes of them, each ``[N, D]``.
+        share: of the squared length of each signal that has to be held.
+    """
+    first = torch.linalg.svd(exact.double().mT, full_matrices=False)
+    held = first.U[:, NEGLIGIBLE * float(first.S.max()) < first.S]
+    grams = [_gram(signal.double()) for signal in signals]
+    rest = sum(grams, torch.zeros(dim, dim, dtype=torch.float64))
+    away = torch.eye(dim, dtype=torch.float64) - held @ held.mT
+    values, vectors = torch.linalg.eigh(away @ rest @ away)
+    values, vectors = values.flip(0).clamp(min=0), vectors.flip(1)
+    lost = float(values.sum()) - values.cumsum(0)
+    room = dim - held.shape[1]
+    extra = min(room, int((lost > (1.0 - share) * len(grams)).sum()) + 1) if float(values.sum()) > 0 else 0
+    rank = held.shape[1] + extra
+    if rank > math.floor(WORTHWHILE * dim):
+        return None
+    return torch.cat([held, vectors[:, :extra]], 1).float()
+
+
+def _gram(signal: Tensor) -> Tensor:
+    gram = signal.mT @ signal
+    total = gram.diagonal().sum()
+    return gram / torch.where(total > 0, total, 1.0)
