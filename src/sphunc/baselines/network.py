@@ -3,10 +3,11 @@ r"""The one wrapper over time: a peer's spatial part at every time, a recurrent 
 .. math::
     s_{i,t} = f_\theta(X_t, \mathcal{E}_t)_i, \qquad
     g_{i,t} = \mathrm{GRU}([s_{i,t} \| W x_{i,t}], g_{i,t-1}), \qquad
-    p_{i,t} = \mathrm{softmax}(C g_{i,t})
+    p_{i,t} = \mathrm{softmax}(C g_{i,t} + L x_{i,t})
 
-Peers differ in :math:`f_\theta` only. The agent's own inputs reach the memory directly, so that no peer loses them by
-smoothing; an agent that was not seen keeps its memory, and a new one begins at zero.
+Peers differ in :math:`f_\theta` only. The agent's own inputs reach the memory and the read-out directly, so that no
+peer loses them by smoothing: with C = 0 the wrapper is a logistic regression. An agent that was not seen keeps its
+memory, and a new one begins at zero.
 """
 
 from __future__ import annotations
@@ -127,6 +128,9 @@ class TemporalNetwork(ForecastNetwork):
         self.own = linear(num_inputs, hidden, generator)
         self.cell = gru_cell(spatial.width + hidden, hidden, generator)
         self.readout = linear(hidden, num_classes, generator)
+        self.direct = linear(num_inputs, num_classes, generator)
+        with torch.no_grad():
+            self.direct.weight.zero_()
 
     def forward(self, panel: Panel, generator: torch.Generator | None = None) -> Run:
         """Forecast from every time of the panel."""
@@ -138,7 +142,7 @@ class TemporalNetwork(ForecastNetwork):
         for time in range(panel.num_times):
             memory = torch.where(panel.present[time].unsqueeze(-1), self.cell(inputs[time], memory), memory)
             states.append(memory)
-        logits = self.readout(drop(torch.stack(states), self.dropout, generator))
+        logits = self.readout(drop(torch.stack(states), self.dropout, generator)) + self.direct(panel.inputs)
         return Run(torch.log_softmax(logits, -1), encoding)
 
 
@@ -172,5 +176,5 @@ def drop(x: Float[Tensor, "*shape"], share: float, generator: torch.Generator | 
     """Dropout with a generator of its own; without one, the identity."""
     if generator is None or share == 0.0:
         return x
-    kept = torch.rand(x.shape, generator=generator, device=x.device) >= share
-    return x * kept / (1.0 - share)
+    kept = torch.empty(x.shape, device=x.device).bernoulli_(1.0 - share, generator=generator)
+    return x * kept.div_(1.0 - share)

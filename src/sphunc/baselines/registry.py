@@ -17,6 +17,7 @@ FORECASTERS = MappingProxyType(
     {
         "sphunc": "sphunc.model.estimator:SphUnc",
         "hypergcn": "sphunc.baselines.hypergcn:HyperGCN",
+        "sshgnn": "sphunc.baselines.sshgnn:SSHGNN",
         "majority": "sphunc.baselines.trivial:Majority",
         "persistence": "sphunc.baselines.trivial:Persistence",
         "logistic": "sphunc.baselines.controls:Logistic",

@@ -112,8 +112,8 @@ def train(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Tra
 
 def _by_times(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int) -> Trained:
     scale = learn_scale(data, plan.train_stop)
-    panel = make_panel(data.window(0, plan.train_stop), scale, data.num_classes)
-    mine = targets_of(data, plan.horizon, plan.train).until(plan.train_stop)
+    panel = make_panel(data.window(0, plan.train[-1] + 1), scale, data.num_classes)
+    mine = targets_of(data, plan.horizon, plan.train).until(plan.train[-1] + 1)
     watched = make_panel(data.window(0, plan.validation[-1] + 1), scale, data.num_classes)
     judged = targets_of(data, plan.horizon, plan.validation).until(plan.validation[-1] + 1)
     learner = _learner(make, panel, mine, settings, seed, 0)
