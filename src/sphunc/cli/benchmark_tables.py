@@ -27,7 +27,8 @@ def show_sections(console: Console, sections: Iterable[Section]) -> None:
     for section in shown:
         show_section(console, section)
     if len(shown) > 1:
-        console.print(ranks_table(shown))
+        reference = TITLES.get(shown[0].reference, shown[0].reference)
+        _show(console, f"Place of {reference} among all systems", ranks_table(shown))
     if shown:
         console.print(
             "Mean over seeds, ± half of the 95 % interval; * is best. P@10 and AUPRC: each system's own read-out of "
@@ -39,23 +40,23 @@ def show_sections(console: Console, sections: Iterable[Section]) -> None:
 def show_section(console: Console, section: Section) -> None:
     """Print one data set: the systems, the trivial ones with the oracle, the tests, the notes."""
     variant = "" if section.variant == "default" else f", {section.variant}"
-    console.print(standings_table(section, section.peers, f"{section.data}{variant}"))
+    _show(console, f"{section.data}{variant}", standings_table(section, section.peers))
     others = (*section.trivial, *((section.ceiling,) if section.ceiling else ()))
     if others:
-        console.print(standings_table(section, others, f"{section.data}{variant}: trivial models and the ceiling"))
+        ceiling = " and the oracle, their ceiling" if section.ceiling else ""
+        _show(console, f"{section.data}{variant}: trivial models{ceiling}", standings_table(section, others))
     if any(section.tests.values()):
-        console.print(tests_table(section))
+        reference = TITLES.get(section.reference, section.reference)
+        title = f"{reference} less the other: mean, and p of the corrected resampled t-test after Holm (* below 0.05)"
+        _show(console, title, tests_table(section))
     for note in section.notes:
         console.print(f"Note: {note}", highlight=False)
     console.print()
 
 
-def standings_table(section: Section, labels: tuple[str, ...], title: str) -> Table:
+def standings_table(section: Section, labels: tuple[str, ...]) -> Table:
     """Measures in rows, systems in columns."""
-    table = Table(title=title, title_justify="left", show_lines=False, padding=(0, 1))
-    table.add_column("", no_wrap=True)
-    for label in labels:
-        table.add_column(TITLES.get(label, label), justify="right", no_wrap=True)
+    table = _table(labels)
     for headline in HEADLINES:
         if not any(label in section.standings.get(headline.column, {}) for label in labels):
             continue
@@ -67,13 +68,8 @@ def standings_table(section: Section, labels: tuple[str, ...], title: str) -> Ta
 
 def tests_table(section: Section) -> Table:
     """The reference less each other system, with the adjusted p-value."""
-    reference = TITLES.get(section.reference, section.reference)
-    title = f"{reference} less the other: mean, p of the corrected resampled t-test after Holm (* below 0.05)"
     labels = [label for label in (*section.peers, *section.trivial) if label != section.reference]
-    table = Table(title=title, title_justify="left", padding=(0, 1))
-    table.add_column("", no_wrap=True)
-    for label in labels:
-        table.add_column(TITLES.get(label, label), justify="right", no_wrap=True)
+    table = _table(labels)
     for headline in HEADLINES:
         tests = section.tests.get(headline.column, {})
         if tests:
@@ -83,16 +79,27 @@ def tests_table(section: Section) -> Table:
 
 def ranks_table(sections: list[Section]) -> Table:
     """Place of the reference among all systems, per data set and measure."""
-    reference = TITLES.get(sections[0].reference, sections[0].reference)
-    table = Table(title=f"Place of {reference} among all systems", title_justify="left", padding=(0, 1))
-    table.add_column("", no_wrap=True)
-    for section in sections:
-        variant = "" if section.variant == "default" else f", {section.variant}"
-        table.add_column(f"{section.data}{variant}", justify="right")
+    named = [
+        section.data if section.variant == "default" else f"{section.data}, {section.variant}" for section in sections
+    ]
+    table = _table(named)
     for headline in HEADLINES:
         places = [section.rank(headline.column) for section in sections]
         if any(places):
             table.add_row(headline.title, *(NOTHING if p is None else f"{p[0]} of {p[1]}" for p in places))
+    return table
+
+
+def _show(console: Console, title: str, table: Table) -> None:
+    console.print(title, style="bold", highlight=False, markup=False)
+    console.print(table)
+
+
+def _table(labels: Iterable[str]) -> Table:
+    table = Table(padding=(0, 1))
+    table.add_column("", no_wrap=True)
+    for label in labels:
+        table.add_column(TITLES.get(label, label), justify="right", no_wrap=True)
     return table
 
 

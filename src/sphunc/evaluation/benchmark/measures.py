@@ -21,6 +21,7 @@ from sphunc.evaluation.selective import aurc, misclassification_auroc
 from sphunc.evaluation.smooth import smooth_ece
 
 Measures = dict[str, float | int | bool | None]
+TrueLinks = Int[Tensor, "2 true"]
 
 LEAST = 1e-12
 """Least probability in a log: the same for every system, so that one certain error does not end a comparison."""
@@ -74,7 +75,7 @@ def link_measures(score: Float[Tensor, " link"], candidates: Links, is_true: Boo
     }
 
 
-def candidate_measures(candidates: Links, links: Links, is_true: Bool[Tensor, " link"]) -> Measures:
+def candidate_measures(candidates: Links, links: TrueLinks, is_true: Bool[Tensor, " link"]) -> Measures:
     """How many candidates there are, the level of chance, and how many of the true links are among them."""
     return {
         "candidates": candidates.shape[1],
@@ -83,7 +84,7 @@ def candidate_measures(candidates: Links, links: Links, is_true: Bool[Tensor, " 
     }
 
 
-def among(candidates: Links, links: Links, num_agents: int) -> Bool[Tensor, " link"]:
+def among(candidates: Links, links: TrueLinks, num_agents: int) -> Bool[Tensor, " link"]:
     """Whether each candidate is one of the links."""
     return torch.isin(candidates[0] * num_agents + candidates[1], links[0] * num_agents + links[1])
 

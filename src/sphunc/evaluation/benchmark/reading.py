@@ -35,7 +35,7 @@ def make_matrix(content: Mapping[str, Any], source: str = "experiment", folder: 
     try:
         matrix = Matrix.model_validate(dict(content))
     except ValidationError as error:
-        _refuse(source, [_described(fault) for fault in error.errors()])
+        _refuse(source, [_described(fault) for fault in _roots(error.errors())])
     faults = list(_faults(matrix))
     if not faults:
         matrix, faults = _located(matrix, folder)
@@ -66,6 +66,12 @@ def _refuse(source: str, faults: list[str]) -> None:
     count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
     shown = "\n".join(f"  {fault}" for fault in faults)
     raise DataError(f"{source}: {count}\n{shown}\n  Mend the file and run again; docs/benchmark.md lists every field.")
+
+
+def _roots(faults: list[Any]) -> list[Any]:
+    """Leave out that a list is empty where it is so only because its entries are faulty."""
+    inner = {fault["loc"][:1] for fault in faults if len(fault["loc"]) > 1}
+    return [fault for fault in faults if not (fault["type"] == "too_short" and fault["loc"] in inner)]
 
 
 def _described(fault: Any) -> str:

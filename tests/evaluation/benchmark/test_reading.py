@@ -1,0 +1,91 @@
+"""A fault in an experiment file is named with its field, what was got, what is allowed and what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sphunc.errors import DataError
+from sphunc.evaluation.benchmark.reading import make_matrix, read_matrix
+
+TOML = """
+name = "mine"
+models = ["majority", { name = "hypergcn", settings = { epochs = 3 } }]
+seeds = [0, 1]
+[[data]]
+world = "snare"
+knobs = { agents = 60 }
+"""
+SMALL = {"name": "mine", "models": ["majority"], "data": [{"world": "snare"}], "seeds": [0]}
+
+
+def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    matrix = read_matrix(tmp_path / "a.toml")
+    (tmp_path / "a.json").write_text(matrix.model_dump_json())
+    assert read_matrix(tmp_path / "a.json") == matrix
+    assert matrix.models[1].settings == {"epochs": 3}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seeds": []}, r"seeds: got \[\]; .*at least 1 item"),
+        ({"seeds": [0, -1]}, r"seeds\[1\]: got -1; .*greater than or equal to 0"),
+        ({"trials": 0}, r"trials: got 0; .*greater than or equal to 1"),
+        ({"name": None}, r"name: got None; .*string"),
+        ({"sedes": [0]}, r"sedes: there is no such field. Did you mean 'seeds'\? Allowed: name, models, data"),
+        ({"models": ["majorty"]}, r"models\[0\].name: got 'majorty'. Did you mean 'majority'\? Allowed: sphunc"),
+        ({"models": [{"name": "majority", "lable": "x"}]}, r"models\[0\].lable: .*Did you mean 'label'\?"),
+        ({"models": ["majority", "majority"]}, r"models: 'majority' stands there 2 times. Give one of them another"),
+        (
+            {"models": [{"name": "hypergcn", "settings": {"epoch": 1}}]},
+            r"models\[0\].settings: 'epoch' is not a setting",
+        ),
+        ({"data": [{"wrld": "snare"}]}, r"data\[0\]: got .*one of the fields world, tables, dataset"),
+        ({"data": [{"world": "snar"}]}, r"data\[0\]: preset='snar' is not known; choose one of snare"),
+        ({"data": [{"world": "snare", "knobs": {"mising": 0.1}}]}, r"data\[0\]: 'mising' is not a knob.*did you mean"),
+        ({"data": [{"world": "snare", "root": "x"}]}, r"data\[0\].root: there is no such field. .*world, knobs, label"),
+        ({"data": [{"dataset": "phem", "root": "x"}]}, r"data\[0\].dataset: got 'phem'; input should be 'pheme'"),
+        ({"data": [{"dataset": "pheme"}]}, r"data\[0\].root: is missing. Add it."),
+        ({"data": [{"tables": "nowhere"}]}, r"data\[0\].tables: got 'nowhere'; .* does not exist. Give the folder"),
+        ({"data": [{"tables": "$NOT_SET_HERE/x"}]}, r"data\[0\].tables: got .*that variable is not set. Set it"),
+        ({"variants": [{"name": "a", "models": ["b"]}]}, r"variants\[0\].models: got 'b'. Allowed: majority"),
+        ({"variants": [{"name": "a", "settings": {"x": 1}}]}, r"models\[0\].settings with variant 'a': .*x"),
+    ],
+)
+def test_fault_is_named_with_its_remedy(change: dict, message: str) -> None:
+    with pytest.raises(DataError, match=message) as fault:
+        make_matrix({**SMALL, **change}, "mine.toml")
+    assert str(fault.value).startswith("mine.toml: 1 fault\n")
+    assert "Mend the file and run again" in str(fault.value)
+
+
+def test_all_faults_are_listed_at_once() -> None:
+    with pytest.raises(DataError, match=r"(?s)2 faults.*seeds.*trials"):
+        make_matrix({**SMALL, "seeds": [], "trials": 0})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "name = =", r"a.toml: not TOML: .*line 1.*Mend that place"),
+        ("a.json", "{,}", r"a.json: not JSON: .*line 1"),
+        ("a.json", "[]", r"expected fields such as name.*got a list"),
+        ("a.yaml", "", r"experiment files end in .toml or .json; got '.yaml'"),
+        ("a.toml", None, r"there is no such file. Give an experiment file, or run sphunc benchmark --quick"),
+    ],
+)
+def test_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_matrix(tmp_path / name)
+
+
+def test_paths_start_at_the_file_and_variables_are_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    monkeypatch.setenv("WHERE_TABLES_ARE", str(tmp_path))
+    for written in ("mine", "$WHERE_TABLES_ARE/mine"):
+        (tmp_path / "a.json").write_text(json.dumps({**SMALL, "data": [{"tables": written}]}))
+        assert read_matrix(tmp_path / "a.json").data[0].tables == tmp_path / "mine"
