@@ -3,6 +3,7 @@ import torch
 
 import sphunc.nn.attention as attention
 import sphunc.nn.large_groups as large_groups
+import sphunc.nn.tiles as tiles
 from sphunc.hypergraph.buckets import group_by_size, weighted_share
 from sphunc.nn.attention import angular_attention, angular_attention_with_self, dot_product_attention
 
@@ -48,16 +49,27 @@ VARIANTS = {
 }
 
 
-@pytest.fixture(params=[(2048, 512), (4, 512), (2048, 2), (4, 4)], ids=["whole", "tiny tiles", "blocks", "mixed"])
-def tiling(request, monkeypatch):
-    rows, large = request.param
-    monkeypatch.setattr(attention, "TILE_ROWS_CPU", rows)
-    monkeypatch.setattr(attention, "LARGE_GROUP", large)
+WAYS = {
+    "pairs": (9, 2048, 512),
+    "tiles": (0, 2048, 512),
+    "tiny tiles": (0, 4, 512),
+    "blocks": (0, 2048, 2),
+    "pairs and tiles": (2, 4, 512),
+    "pairs, tiles and blocks": (2, 4, 4),
+}
+
+
+@pytest.fixture(params=WAYS)
+def way(request, monkeypatch):
+    paired, rows, large = WAYS[request.param]
+    monkeypatch.setattr(attention, "PAIRED_UP_TO_CPU", paired)
+    monkeypatch.setattr(tiles, "TILE_ROWS_CPU", rows)
+    monkeypatch.setattr(tiles, "LARGE_GROUP", large)
     monkeypatch.setattr(large_groups, "BLOCK_WEIGHTS", 12)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.usefixtures("tiling")
+@pytest.mark.usefixtures("way")
 def test_attention_is_its_equation(name):
     pool, scale, keep_self = VARIANTS[name]
     h = directions()
@@ -73,7 +85,7 @@ def test_weighted_groups_are_a_weighted_mean(name):
 
 
 @pytest.mark.parametrize("keep_self", [False, True])
-@pytest.mark.usefixtures("tiling")
+@pytest.mark.usefixtures("way")
 def test_gradients_in_directions_sharpness_and_weights(keep_self):
     groups, attend = buckets(), angular_attention_with_self if keep_self else angular_attention
     weight = torch.linspace(0.5, 2, len(GROUPS), dtype=torch.float64).requires_grad_()

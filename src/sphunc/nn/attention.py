@@ -4,31 +4,25 @@ r"""Attention inside hyperedges: every agent listens to the other members of its
     p_i = \sum_{e \ni i} s_i^e \sum_{j \in e \setminus i} \alpha_{ij}^e h_j, \qquad
     \alpha_{ij}^e = \frac{\exp(\kappa_a h_i^\top h_j)}{\sum_{k \in e \setminus i} \exp(\kappa_a h_i^\top h_k)}
 
-with shares :math:`s_i^e = 1/\deg(i)`. The three ways to attend are three functions over one kernel, which works
-through the groups in tiles that stay in the cache, gathers each membership once, and keeps only :math:`\alpha` and
-the inner products for the way back. Groups too large for that are :mod:`sphunc.nn.large_groups`.
+with shares :math:`s_i^e = 1/\deg(i)`. The three ways to attend are three functions over one kernel, whose way of
+working depends on the size of a group: :mod:`sphunc.nn.pairs` for small ones, :mod:`sphunc.nn.tiles` for the others.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from sphunc._typing import Directions, Float, Tensor
 from sphunc.hypergraph.buckets import Buckets
-from sphunc.nn.large_groups import Gradients, LargeGroup, hear, hear_backward
+from sphunc.nn.pairs import PairPool, Pairs, find_pairs
+from sphunc.nn.tiles import TilePool
 
-# Memberships per tile. On a CPU a tile of 2048 rows of 128 floats takes 1 MB: gathered, used and summed inside the
-# cache it costs a tenth of gathering all memberships into fresh memory. Other devices want fewer launches.
-TILE_ROWS_CPU = 2048
-TILE_ROWS_DEVICE = 2**17
-# Above this size the weights of a group are not kept: they take memory quadratic in its size.
-LARGE_GROUP = 512
-# Below this length of row torch.softmax is not vectorised along the row.
-NARROW_ROW = 8
+# Up to this size of group products over pairs are the faster way on a CPU; other devices want few large products.
+PAIRED_UP_TO_CPU = 8
 
 
 def angular_attention(
@@ -73,138 +67,53 @@ def dot_product_attention(x: Directions, groups: Buckets, share: Float[Tensor, "
 
 
 def _pool(h: Tensor, scale: Tensor, groups: Buckets, share: Tensor | None, *, keep_self: bool) -> Tensor:
+    plan = _plan(groups, keep_self)
     if share is not None:
-        return _Pool.apply(h, scale, share.to(h.dtype), groups, keep_self)
+        share = share.to(h.dtype)
+    small, rest = (None, None) if share is None else (share[: plan.paired], share[plan.paired :])
+    parts: list[Tensor] = []
+    if plan.pairs is not None:
+        parts.append(PairPool.apply(h, scale, small, plan.pairs))
+    if plan.rest.shapes or plan.pairs is None:
+        parts.append(TilePool.apply(h, scale, rest, plan.rest, keep_self))
+    pooled = parts[0] if len(parts) == 1 else parts[0] + parts[1]
     # In the plain mean the share is the agent's, whatever the group: it is applied once per agent.
-    of_agent = h.new_zeros(groups.num_nodes).index_copy_(0, groups.node, groups.share.to(h.dtype))
-    return _Pool.apply(h, scale, None, groups, keep_self).mul_(of_agent.unsqueeze(1))
+    return pooled if share is not None else pooled.mul_(plan.share_of_agent.to(h.dtype))
 
 
-class _Tiling:
-    """The groups in tiles: runs of whole groups of one size; those too large for that apart."""
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """Small groups as pairs, the rest as they were; holds no reference to the groups it was made from."""
 
-    def __init__(self, groups: Buckets, device: torch.device) -> None:
-        rows = TILE_ROWS_CPU if device.type == "cpu" else TILE_ROWS_DEVICE
-        self.shapes: list[tuple[int, int]] = []
-        self.large: list[LargeGroup] = []
-        for start, count, size in groups.tiles(rows):
-            if size <= LARGE_GROUP:
-                self.shapes.append((count, size))
-            else:
-                starts = range(start, start + count * size, size)
-                self.large += [LargeGroup(groups.node[first : first + size], first) for first in starts]
-        self.memberships = [count * size for count, size in self.shapes]
-        self.pairs = [count * size * size for count, size in self.shapes]
-
-    def of_memberships(self, x: Tensor) -> list[Tensor]:
-        """Numbers per membership ``[nnz]``, tile after tile; sizes ascend, so large groups come last."""
-        return list(x[: sum(self.memberships)].split(self.memberships))
-
-    def of_pairs(self, x: Tensor) -> list[Tensor]:
-        """Numbers per pair of members, tile after tile, ``[groups, size, size]`` each."""
-        parts = x.split(self.pairs)
-        return [part.view(count, size, size) for part, (count, size) in zip(parts, self.shapes, strict=True)]
+    pairs: Pairs | None
+    paired: int  # memberships in small groups, which come first
+    rest: Buckets
+    share_of_agent: Tensor  # [N, 1]
 
 
-class _Workspace:
-    """Memory for one tile, used again by the next: fresh pages for every tile cost as much as the sums."""
-
-    def __init__(self, like: Tensor) -> None:
-        self._like = like
-        self._memory: dict[str, Tensor] = {}
-        self._views: dict[tuple[str, tuple[int, ...]], Tensor] = {}
-
-    def __call__(self, name: str, *shape: int) -> Tensor:
-        """Return a tensor that is valid until the same name is asked for again."""
-        view = self._views.get((name, shape))
-        if view is None:
-            numel = math.prod(shape)
-            if name not in self._memory or self._memory[name].numel() < numel:
-                self._memory[name] = self._like.new_empty(numel)
-            view = self._views[name, shape] = self._memory[name][:numel].view(shape)
-        return view
+# Finding the pairs costs about one forward and backward pass; the same groups serve every layer and epoch.
+_PLANS: WeakKeyDictionary[Buckets, dict[bool, _Plan]] = WeakKeyDictionary()
 
 
-def _softmax_of(inner: Tensor, scale: Tensor, keep_self: bool, work: _Workspace, out: Tensor) -> None:
-    count, size, _ = inner.shape
-    if size >= NARROW_ROW:
-        logits = torch.mul(inner, scale, out=work("logits", count, size, size))
-        if not keep_self:
-            logits.diagonal(dim1=1, dim2=2).fill_(-math.inf)
-        torch.softmax(logits, -1, out=out)
-        return
-    # torch takes such short rows one number at a time; with the groups innermost it takes vectors, 3 times faster.
-    logits = torch.mul(inner.permute(1, 2, 0), scale, out=work("logits", size, size, count))
-    if not keep_self:
-        logits.view(size * size, count)[:: size + 1].fill_(-math.inf)
-    out.copy_(torch.softmax(logits, 1, out=work("softmax", size, size, count)).permute(2, 0, 1))
+def _plan(groups: Buckets, keep_self: bool) -> _Plan:
+    plans = _PLANS.setdefault(groups, {})
+    if keep_self not in plans:
+        plans[keep_self] = _make_plan(groups, keep_self)
+    return plans[keep_self]
 
 
-def _row_sums(x: Tensor, work: _Workspace, out: Tensor) -> Tensor:
-    """Sum over the last axis ``[groups, size, 1]``; as a product, because torch adds short rows number by number."""
-    count, size, _ = x.shape
-    return torch.mv(x.view(-1, size), work("ones", size).fill_(1.0), out=out).view(count, size, 1)
+def _make_plan(groups: Buckets, keep_self: bool) -> _Plan:
+    up_to = PAIRED_UP_TO_CPU if groups.node.device.type == "cpu" else 0
+    small = tuple(shape for shape in groups.shapes if shape[1] <= up_to)
+    paired = sum(count * size for count, size in small)
+    first, rest = slice(0, paired), slice(paired, None)
+    pairs = find_pairs(_part(groups, first, small), keep_self=keep_self) if small else None
+    of_agent = groups.share.new_zeros(groups.num_nodes, 1)
+    of_agent[groups.node] = groups.share.unsqueeze(1)
+    return _Plan(pairs, paired, _part(groups, rest, groups.shapes[len(small) :]), of_agent)
 
 
-class _Pool(torch.autograd.Function):
-    """The kernel, with its gradient written out: autograd would keep every gathered row."""
-
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, scale: Tensor, share: Tensor | None, groups: Buckets, keep_self: bool) -> Tensor:
-        tiling, work, dim = _Tiling(groups, h.device), _Workspace(h), h.shape[1]
-        alphas, inners = (h.new_empty(sum(tiling.pairs)) for _ in range(2))
-        pooled = torch.zeros_like(h)
-        shares = [None] * len(tiling.shapes) if share is None else tiling.of_memberships(share)
-        for nodes, part, alpha, inner in zip(
-            tiling.of_memberships(groups.node), shares, tiling.of_pairs(alphas), tiling.of_pairs(inners), strict=True
-        ):
-            count, size, _ = alpha.shape
-            keys = torch.index_select(h, 0, nodes, out=work("keys", count * size, dim)).view(count, size, dim)
-            torch.bmm(keys, keys.mT, out=inner)
-            _softmax_of(inner, scale, keep_self, work, out=alpha)
-            weights = alpha if part is None else alpha * part.view(count, size, 1)
-            heard = torch.bmm(weights, keys, out=work("heard", count, size, dim))
-            pooled.index_add_(0, nodes, heard.view(count * size, dim))
-        for group in tiling.large:
-            hear(pooled, h, scale, share, group, keep_self)
-        ctx.save_for_backward(h, scale, share, alphas, inners)
-        ctx.tiling, ctx.groups, ctx.keep_self = tiling, groups, keep_self
-        return pooled
-
-    @staticmethod
-    @once_differentiable
-    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
-        ctx: Any, *upstream: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
-        h, scale, share, alphas, inners = ctx.saved_tensors
-        tiling, work, dim = ctx.tiling, _Workspace(h), h.shape[1]
-        both = torch.stack([h, upstream[0]], 1).view(-1, 2 * dim)
-        to_logits, expected = torch.empty_like(alphas), h.new_empty(ctx.groups.node.shape[0])
-        to_h = torch.zeros_like(h)
-        shares = [None] * len(tiling.shapes) if share is None else tiling.of_memberships(share)
-        for nodes, part, alpha, mean, to_logit in zip(
-            tiling.of_memberships(ctx.groups.node),
-            shares,
-            tiling.of_pairs(alphas),
-            tiling.of_memberships(expected),
-            tiling.of_pairs(to_logits),
-            strict=True,
-        ):
-            count, size, _ = alpha.shape
-            # Rows h_1, g_1, h_2, g_2, ... of each group: one gather, and one product for both ways to the keys.
-            rows = torch.index_select(both, 0, nodes, out=work("rows", count * size, 2 * dim)).view(count, -1, dim)
-            weighted = torch.bmm(rows[:, 1::2], rows[:, ::2].mT, out=work("pairs", count, size, size)).mul_(alpha)
-            torch.addcmul(weighted, alpha, _row_sums(weighted, work, out=mean), value=-1, out=to_logit)
-            if part is not None:
-                to_logit.mul_(part.view(count, size, 1))
-                alpha = alpha * part.view(count, size, 1)
-            to_inner = torch.mul(to_logit, scale, out=weighted)
-            mixed = work("mixed", count, size, size, 2)
-            torch.add(to_inner, to_inner.mT, out=mixed[..., 0])
-            mixed[..., 1] = alpha.mT
-            to_keys = torch.bmm(mixed.view(count, size, 2 * size), rows, out=work("keys", count, size, dim))
-            to_h.index_add_(0, nodes, to_keys.view(count * size, dim))
-        grads = Gradients(to_h, torch.dot(to_logits, inners), expected)
-        for group in tiling.large:
-            hear_backward(grads, upstream[0], h, scale, share, group, ctx.keep_self)
-        return grads.h, grads.scale, None if share is None else grads.share, None, None
+def _part(groups: Buckets, rows: slice, shapes: tuple[tuple[int, int], ...]) -> Buckets:
+    return replace(
+        groups, node=groups.node[rows], hyperedge=groups.hyperedge[rows], share=groups.share[rows], shapes=shapes
+    )
