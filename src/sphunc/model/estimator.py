@@ -1,4 +1,4 @@
-"""`SphUnc`: fit, predict, score, influence, save. The estimator that users call."""
+"""`SphUnc`: fit, predict, score, influence, intervene, save. The estimator that users call."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ from sphunc.model.saving import load_fitted, save_fitted
 from sphunc.model.structure import Structure, learn_structure, place
 from sphunc.model.targets import targets_of
 from sphunc.model.training import outlook_of
+from sphunc.model.whatif import WhatIf
 
 Device = str | torch.device
 METRICS = {False: ("log_likelihood", "accuracy"), True: ("log_likelihood", "r2")}
 
 
-class SphUnc:
+class SphUnc(WhatIf):
     """Forecasts with decomposed, calibrated uncertainty for agents that meet in groups.
 
     Args:

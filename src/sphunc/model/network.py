@@ -193,10 +193,8 @@ class Network(nn.Module):
         states = [ahead[-1]]
         for _ in range(horizon - 1):
             states.append(self.step.strength * self.step(states[-1], lasting, observed.pull[-1], links, gates))
-        last = Encoded(
-            *(part[-1:].expand(horizon, *part.shape[1:]) for part in (encoded.direction, encoded.length)),
-            encoded.observed[-1:].expand(horizon, -1),
-        )
+        again = (part[-1:].expand(horizon, *part.shape[1:]) for part in (encoded.length, encoded.observed))
+        last = Encoded(encoded.direction[-1:].expand(horizon, -1, -1), *again)
         rolled = torch.stack(states)
         return Origin(evidence, eta, lasting, self._forecast(x[-1:].expand(horizon, -1, -1), last, rolled, rolled))
 

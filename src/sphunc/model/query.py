@@ -1,0 +1,146 @@
+"""A question about an intervention, checked before any work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from sphunc.causal.action import Action, Direct, Names, resolve
+from sphunc.causal.interventions import Intervention, Plan, Policy, Shift, Stochastic, flatten
+from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.hypergraph import TemporalHypergraph
+from sphunc.model.config import SphUncConfig
+from sphunc.model.situation import Scenario, groups_at_origin
+from sphunc.model.structure import Structure
+
+STRUCTURES = 20
+"""Structures drawn by default; every one of them meets the same draws of the noise."""
+FEWEST_DRAWS = 4
+"""Draws of the noise that every structure meets, where the samples allow: fewer tell no Monte Carlo error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amounts:
+    """How much is asked for; None takes the model's setting.
+
+    Attributes:
+        origin: time index.
+        horizon: steps.
+        samples: Monte Carlo samples.
+        structures: drawn from the posterior.
+        seed: of noise and structures.
+    """
+
+    origin: Any = None
+    horizon: Any = None
+    samples: Any = None
+    structures: Any = None
+    seed: Any = 0
+
+    def settled(self, data: TemporalHypergraph, config: SphUncConfig) -> Amounts:
+        """Return amounts without None; values that are no whole numbers, or too small, are refused."""
+        samples = _whole("samples", config.samples if self.samples is None else self.samples)
+        count = max(1, min(STRUCTURES, samples // FEWEST_DRAWS)) if self.structures is None else self.structures
+        return Amounts(
+            origin=_origin(data, self.origin),
+            horizon=_whole("horizon", config.horizon if self.horizon is None else self.horizon),
+            samples=samples,
+            structures=min(samples, _whole("structures", count)),
+            seed=_whole("seed", self.seed, least=0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A question that can be answered.
+
+    Attributes:
+        plan: the interventions.
+        data: as the user gave it.
+        past: up to the origin, as the network takes it.
+        amounts: all of them.
+        scenario: structures that act.
+        names: what may be named.
+        is_learned: True if the structures are those of the model, and its forecast is the factual arm.
+    """
+
+    plan: Plan
+    data: TemporalHypergraph
+    past: TemporalHypergraph
+    amounts: Amounts
+    scenario: Scenario
+    names: Names
+    is_learned: bool
+
+    @property
+    def draws(self) -> int:
+        """Draws of the noise that every structure meets."""
+        return -(-self.amounts.samples // len(self.scenario.strengths))
+
+    def action(self, direct: Direct) -> Action:
+        """Interventions put on this system."""
+        return resolve(tuple(self.plan), self.names, self.scenario.links, direct, self.amounts.horizon)
+
+    def check(self) -> None:
+        """Refuse names that are not there and interventions that contradict each other."""
+        self.action(lambda kind, index, agent: torch.zeros(self.names.dim))
+
+
+def check_data(asked: str, data: object) -> TemporalHypergraph:
+    """Refuse anything but data."""
+    if not isinstance(data, TemporalHypergraph):
+        kind = type(data).__name__
+        raise ArgumentTypeError(f"{asked} needs data=, a TemporalHypergraph with the past; got {kind}")
+    return data
+
+
+def check_plan(interventions: Iterable[Intervention | Plan], config: SphUncConfig) -> Plan:
+    """Return the interventions as one plan; those that need the sphere are refused without it."""
+    plan = Plan(flatten(interventions))
+    for one in plan:
+        if config.geometry != "sphere" and isinstance(one, Shift | Stochastic | Policy):
+            kind = type(one).__name__
+            raise ArgumentError(f"{kind} needs states on the sphere; this model has geometry='euclidean': use Do")
+    return plan
+
+
+def check_structure(asked: str, config: SphUncConfig, structure: Structure) -> None:
+    """Refuse a model that knows no links."""
+    if not config.scm:
+        raise ArgumentError(
+            f"{asked} needs a structural causal model, but this one has scm=False; fit with scm=True, or say which "
+            "links act with scenario="
+        )
+    if structure.graph is None:
+        raise ArgumentError(
+            f"{asked} needs links, but none could be learned (fewer than 3 times, no groups, or nothing that changes); "
+            "give longer data, or say which links act with scenario="
+        )
+
+
+def names_of(past: TemporalHypergraph, classes: tuple[str, ...], dim: int) -> Names:
+    """What may be named in interventions on these data."""
+    return Names(past.node_ids, classes, groups_at_origin(past), past.times, dim)
+
+
+def _origin(data: TemporalHypergraph, origin: object) -> int:
+    if origin is None:
+        return data.num_times - 1
+    if isinstance(origin, bool) or not isinstance(origin, int):
+        raise ArgumentTypeError(f"origin={origin!r} must be a time index, got {type(origin).__name__}")
+    if not 0 <= origin < data.num_times:
+        raise ArgumentError(
+            f"origin={origin} is outside the {data.num_times} times of the data; choose 0 to {data.num_times - 1}"
+        )
+    return origin
+
+
+def _whole(name: str, value: object, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentTypeError(f"{name}={value!r} must be a whole number, got {type(value).__name__}")
+    if value < least:
+        raise ArgumentError(f"{name}={value} must be at least {least}")
+    return value

@@ -1,0 +1,209 @@
+"""A fitted model at an origin, as simulations need it: mechanism, beliefs, readings, structures, names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sphunc._typing import Links
+from sphunc.causal.action import Names
+from sphunc.causal.mechanism import Mechanism
+from sphunc.causal.reading import ClassReading, NumberReading
+from sphunc.causal.simulate import Start
+from sphunc.errors import ArgumentError
+from sphunc.hypergraph import TemporalHypergraph
+from sphunc.model.calibration import TemperatureLaw
+from sphunc.model.network import Network, Run
+from sphunc.model.observed import observe
+from sphunc.model.step import MAP_PACE, Step
+from sphunc.model.structure import Structure, place
+from sphunc.model.training import outlook_of
+from sphunc.nn.aleatoric import flattening, squashed_variance
+from sphunc.nn.projection import normalise
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """Links that act, in place of those that the model learned: known ones, or none at all.
+
+    Attributes:
+        links: ``[2, K]`` source and target, indices into the agents of the data.
+        strengths: of each structure ``[Q, K]``.
+        gates: what acts in the forecast, their mean or nearly so ``[K]``.
+    """
+
+    links: Links
+    strengths: Tensor
+    gates: Tensor
+
+
+def known_links(links: Links, strengths: Tensor) -> Scenario:
+    """Return the scenario of one structure that is known: its links ``[2, K]`` and strengths ``[K]``."""
+    return Scenario(links, strengths.float().unsqueeze(0), strengths.float())
+
+
+def no_links() -> Scenario:
+    """Return the scenario in which nobody influences anybody, other than by groups."""
+    return known_links(torch.zeros(2, 0, dtype=torch.long), torch.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """Everything at an origin.
+
+    Attributes:
+        names: what a user may name.
+        mechanism: structural step and readout as numbers.
+        start: beliefs and groups.
+        readings: how outcomes are read, step by step.
+        classes: direction of each class ``[C, D]``; empty for numbers.
+        beliefs: natural parameters at every time up to the origin ``[T, N, D]``.
+        evidence: of every time that was seen, also after the origin ``[T', N, D]``.
+    """
+
+    names: Names
+    mechanism: Mechanism
+    start: Start
+    readings: tuple[ClassReading | NumberReading, ...]
+    classes: Tensor
+    beliefs: Tensor
+    evidence: Tensor
+
+    def direct(self, kind: str, index: Any, agent: int) -> Tensor:
+        """Direction of a class, of an agent at the origin, or of ``agent`` at a time."""
+        if kind == "class":
+            return self.classes[index]
+        eta = self.beliefs[-1, index] if kind == "agent" else self.beliefs[index, agent]
+        if not bool(eta.any()):
+            who = self.names.agents[index if kind == "agent" else agent]
+            raise ArgumentError(f"nothing is known about the state of {who!r} there, so it cannot be taken")
+        return normalise(eta)
+
+
+def situate(
+    network: Network,
+    temperature: TemperatureLaw,
+    past: TemporalHypergraph,
+    scenario: Scenario,
+    names: Names,
+    horizon: int,
+    *,
+    seen: TemporalHypergraph | None = None,
+) -> Situation:
+    """Filter the past, and collect what simulations start from; all on the CPU.
+
+    Args:
+        network: fitted.
+        temperature: its calibration.
+        past: data up to the origin, as the network takes it.
+        scenario: links that act.
+        names: what a user may name.
+        horizon: steps to simulate.
+        seen: data beyond the origin, for counterfactuals.
+    """
+    device = past.x.device
+    links, gates = scenario.links.to(device), scenario.gates.to(device)
+    origin = network.origin(observe(past), links, gates, horizon)
+    evidence = origin.evidence
+    if seen is not None and seen.num_times > past.num_times:
+        evidence = network.origin(observe(seen), links, gates, 1).evidence
+    weight = network.readout.weight.detach().cpu()
+    centred = weight - weight.mean(0)
+    return Situation(
+        names=names,
+        mechanism=mechanism_of(network),
+        start=Start(origin.eta[-1].cpu(), origin.lasting.cpu(), memberships(past)),
+        readings=_readings(network, temperature, origin.run),
+        classes=normalise(centred if names.classes else centred[:0]),
+        beliefs=origin.eta.cpu(),
+        evidence=evidence.cpu(),
+    )
+
+
+def mechanism_of(network: Network) -> Mechanism:
+    """Return the network's structural step and readout as numbers."""
+    step: Step = network.step
+    gains = {name: float(value.detach()) for name, value in step.gains.items()}
+    dim = step.dim
+    with torch.no_grad():
+        firmness = float(_firmness(step))
+        mapping = torch.eye(dim) + MAP_PACE * step.change.detach().cpu()
+        strength = float(step.strength)
+    return Mechanism(
+        dim=dim,
+        spherical=step.is_spherical,
+        keep=gains["keep"],
+        prior=gains["lasting"],
+        link=gains["link"],
+        pull=gains["pull"],
+        cohesion=gains["cohesion"],
+        strength=strength,
+        firmness=firmness,
+        mapping=mapping,
+        weight=network.readout.weight.detach().cpu() * dim**0.5,
+        bias=network.readout.bias.detach().cpu(),
+    )
+
+
+def _firmness(step: Step) -> float:
+    """Recover k0 from how far a unit vector is settled: the step need not tell."""
+    if not step.is_spherical:
+        return 0.0
+    probe = torch.zeros(step.dim, device=step.log_strength.device)
+    probe[0] = 1.0
+    granted = float(step.settled(probe).double()[0])
+    return max(0.0, 1.0 / granted**2 - 1.0) ** 0.5
+
+
+def groups_at_origin(past: TemporalHypergraph) -> tuple[Any, ...]:
+    """Ids of the groups that have members at the last time, in the order of :func:`memberships`."""
+    _, group = _members(past)
+    return tuple(past.hyperedge_ids[g] for g in torch.unique_consecutive(group).tolist())
+
+
+def memberships(past: TemporalHypergraph) -> tuple[Tensor, Tensor] | None:
+    """Agent and group of every membership at the last time, groups counted from 0; None if no group met."""
+    agent, group = _members(past)
+    if not agent.numel():
+        return None
+    return agent.cpu(), torch.unique_consecutive(group, return_inverse=True)[1].cpu()
+
+
+def _members(past: TemporalHypergraph) -> tuple[Tensor, Tensor]:
+    chosen = past.hyperedge_time[past.hyperedge_index[1]] == past.num_times - 1
+    agent, group = past.hyperedge_index[:, chosen]
+    return agent, group
+
+
+def posterior(structure: Structure, known: tuple[Any, ...], agents: tuple[Any, ...], count: int, seed: int) -> Scenario:
+    """Draw structures from the posterior, on the agents of the data.
+
+    The mean gates of a forecast stay those that the network was trained with.
+    """
+    assert structure.graph is not None
+    indices = torch.arange(structure.links.shape[1], dtype=torch.float64, device=structure.links.device)
+    links, kept = place(Structure(structure.links, indices, None), known, agents)
+    drawn = structure.graph.sample(count, seed).strengths.to(torch.float32)
+    return Scenario(links.cpu(), drawn[:, kept.long()].cpu(), structure.gates[kept.long()].cpu())
+
+
+def _readings(network: Network, temperature: TemperatureLaw, run: Run) -> tuple[ClassReading | NumberReading, ...]:
+    outlook = temperature.apply(outlook_of(run))
+    steps = range(len(run.total))
+    if outlook.log_probabilities is None:
+        assert outlook.mean is not None
+        assert outlook.variance is not None
+        centre, scale = network.centre.cpu(), network.scale.cpu()
+        laws = zip(outlook.mean.cpu(), outlook.variance.cpu(), strict=True)
+        return tuple(NumberReading(centre, scale, mean, variance) for mean, variance in laws)
+    target = outlook.log_probabilities.exp().cpu()
+    with torch.no_grad():
+        within, power = (1.0 / network.temperature(run.total)).cpu(), (1.0 / temperature(run.total)).cpu()
+    if network.config.noise == "contamination":
+        share = squashed_variance(run.variance).cpu()
+        return tuple(ClassReading(within[h], share[h], power[h], target[h]) for h in steps)
+    sharp = within * power / flattening(run.variance, target.shape[-1]).cpu()
+    return tuple(ClassReading(sharp[h], None, power[h], target[h]) for h in steps)
