@@ -1,14 +1,20 @@
+from functools import partial
+
 import pytest
 import torch
 
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph.buckets import group_by_size
 from sphunc.nn.attention import angular_attention, angular_attention_with_self, dot_product_attention
-from sphunc.nn.context import AngularLayer, Context, DotProductLayer, LiteralAngularLayer, drop
+from sphunc.nn.context import AngularLayer, Context, DotProductLayer, drop
 from sphunc.nn.projection import normalise
 
 GROUPS = group_by_size(torch.tensor([[0, 1, 2, 2, 3, 4], [0, 0, 0, 1, 1, 2]]), num_nodes=6, num_hyperedges=3)
-LAYERS = [AngularLayer, LiteralAngularLayer, DotProductLayer]
+LAYERS = [
+    pytest.param(AngularLayer, id="others"),
+    pytest.param(partial(AngularLayer, with_self=True), id="with self"),
+    pytest.param(DotProductLayer, id="dot product"),
+]
 
 
 def generator(seed=0):
@@ -27,7 +33,7 @@ def test_layer_is_its_equation(layer_type):
         pooled = dot_product_attention(h, GROUPS)
         expected = torch.stack([h[i] + (layer.weight @ pooled[i]).clamp(min=0) for i in range(6)])
     else:
-        attend = angular_attention if layer_type is AngularLayer else angular_attention_with_self
+        attend = angular_attention_with_self if layer.with_self else angular_attention
         pooled = attend(h, torch.tensor(4.0), GROUPS)
         raw = torch.stack([h[i] + (layer.weight @ pooled[i]).clamp(min=0) for i in range(6)])
         expected = raw / raw.norm(dim=1, keepdim=True)

@@ -6,6 +6,7 @@ r"""Evidence about the state of an agent at one time: features, company, outcome
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from sphunc._typing import Float
 from sphunc.model.config import SphUncConfig
 from sphunc.model.observed import Observed
-from sphunc.nn.context import AngularLayer, Context, ContextLayer, DotProductLayer, LiteralAngularLayer
+from sphunc.nn.context import AngularLayer, Context, ContextLayer, DotProductLayer
 from sphunc.nn.encoder import Encoded
 from sphunc.nn.projection import normalise
 
@@ -78,7 +79,7 @@ class Evidence(nn.Module):
 
 
 def _layer(config: SphUncConfig, generator: torch.Generator) -> ContextLayer:
-    kinds = {"others": AngularLayer, "with_self": LiteralAngularLayer, "dot_product": DotProductLayer}
+    kinds = {"others": AngularLayer, "with_self": partial(AngularLayer, with_self=True), "dot_product": DotProductLayer}
     layer = kinds[config.attention](config.dim, dropout=config.dropout, generator=generator)
     with torch.no_grad():
         layer.weight.mul_(INITIAL_MESSAGE)

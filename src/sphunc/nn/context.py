@@ -36,34 +36,25 @@ class AngularLayer(nn.Module):
 
     Args:
         dim: D.
+        with_self: whether agents also attend to themselves, as the paper writes it
+            (:func:`~sphunc.nn.attention.angular_attention_with_self`).
         dropout: probability of dropping an entry of a message while training.
         generator: source of the initial weights.
     """
 
-    def __init__(self, dim: int, *, dropout: float = 0.0, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, dim: int, *, with_self: bool = False, dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> None:
         super().__init__()
         self.weight = _message_weight(dim, generator)
         self.log_sharpness = nn.Parameter(torch.tensor(INITIAL_SHARPNESS).log())
+        self.with_self = with_self
         self.dropout = _checked_rate(dropout)
 
     def forward(self, h: Directions, groups: Buckets, *, generator: torch.Generator | None = None) -> Directions:
         """Return the directions after one round of listening ``[N, D]``."""
-        heard = message(angular_attention(h, self.log_sharpness.exp(), groups), self.weight)
-        return normalise(h + _dropped(self, heard, generator))
-
-
-class LiteralAngularLayer(nn.Module):
-    """:class:`AngularLayer` with the attention as the paper writes it: agents also attend to themselves."""
-
-    def __init__(self, dim: int, *, dropout: float = 0.0, generator: torch.Generator | None = None) -> None:
-        super().__init__()
-        self.weight = _message_weight(dim, generator)
-        self.log_sharpness = nn.Parameter(torch.tensor(INITIAL_SHARPNESS).log())
-        self.dropout = _checked_rate(dropout)
-
-    def forward(self, h: Directions, groups: Buckets, *, generator: torch.Generator | None = None) -> Directions:
-        """Return the directions after one round of listening ``[N, D]``."""
-        heard = message(angular_attention_with_self(h, self.log_sharpness.exp(), groups), self.weight)
+        attend = angular_attention_with_self if self.with_self else angular_attention
+        heard = message(attend(h, self.log_sharpness.exp(), groups), self.weight)
         return normalise(h + _dropped(self, heard, generator))
 
 
@@ -80,7 +71,7 @@ class DotProductLayer(nn.Module):
         return x + _dropped(self, message(dot_product_attention(x, groups), self.weight), generator)
 
 
-ContextLayer = AngularLayer | LiteralAngularLayer | DotProductLayer
+ContextLayer = AngularLayer | DotProductLayer
 
 
 class Context(nn.Module):
