@@ -9,6 +9,7 @@ from sphunc.baselines.cignn_information import (
     class_kernel,
     conditional_information,
     gaussian_kernel,
+    information_terms,
     mutual_information,
     renyi_entropy,
 )
@@ -62,6 +63,13 @@ def test_gradient_is_that_of_finite_differences() -> None:
         return conditional_information(kernel, kernel_y, kernel_b) - mutual_information(kernel, kernel_b)
 
     assert torch.autograd.gradcheck(value, normal(7, 2).requires_grad_(), atol=1e-5)
+
+
+def test_both_terms_at_once_are_the_two_terms() -> None:
+    a, b, y = gaussian_kernel(normal(9, 2)), gaussian_kernel(normal(9, 2, seed=1)), class_kernel(torch.arange(9) % 3)
+    shared, told = information_terms(a, b, y)
+    assert torch.allclose(shared, mutual_information(a, b))
+    assert torch.allclose(told, conditional_information(a, y, b))
 
 
 def test_repeated_points_have_finite_gradients() -> None:

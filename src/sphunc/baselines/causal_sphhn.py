@@ -168,7 +168,7 @@ class CausalSphHNEncoder(SpatialEncoder):
 class CausalSphHN(InfluencePeer):
     """Causal-SphHN, reconstructed; see the module for equations and choices."""
 
-    name = "causal-sphhn"
+    name = "causal_sphhn"
     Settings = CausalSphHNSettings
     search: ClassVar[Mapping[str, Sequence[Any]]] = {
         "learning_rate": (5e-4, 1e-3, 5e-3, 1e-2),

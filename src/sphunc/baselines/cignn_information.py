@@ -61,3 +61,10 @@ def mutual_information(a: Kernel, b: Kernel) -> Float[Tensor, ""]:
 def conditional_information(a: Kernel, y: Kernel, given: Kernel) -> Float[Tensor, ""]:
     """I(a; y | given) in bits."""
     return renyi_entropy(a, given) + renyi_entropy(y, given) - renyi_entropy(given) - renyi_entropy(a, y, given)
+
+
+def information_terms(a: Kernel, b: Kernel, y: Kernel) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """I(a; b) and I(a; y | b) in bits; two entropies of the seven serve both."""
+    of_b, of_both = renyi_entropy(b), renyi_entropy(a, b)
+    shared = renyi_entropy(a) + of_b - of_both
+    return shared, of_both + renyi_entropy(y, b) - of_b - renyi_entropy(a, y, b)

@@ -8,7 +8,7 @@ of j (geometry in :mod:`~sphunc.baselines.spherenet_geometry`, R, A, T in :mod:`
     q_{kj} &= \mathrm{swish}(W_\downarrow [\mathrm{swish}(W_b e_{kj}) \odot W_R R(d_{kj})]) \\
     s_{ji} &= \mathrm{swish}\big(W_\uparrow \textstyle\sum_k q_{kj} \odot W_A A(d_{kj}, \theta) \odot
               W_T T(d_{kj}, \theta, \varphi)\big) \\
-    e_{ji} &\leftarrow \mathrm{Res}\big(\mathrm{swish}(W\,\mathrm{Res}(\mathrm{swish}(W_a e_{ji}) + s_{ji})) + e_{ji}\big),
+    e_{ji} &\leftarrow \mathrm{Res}(\mathrm{swish}(W\,\mathrm{Res}(\mathrm{swish}(W_a e_{ji}) + s_{ji})) + e_{ji}),
     \quad \mathrm{Res}(u) = u + \mathrm{swish}(W u) \\
     g_{ji} &= W_g R(d_{ji}) \odot e_{ji}
 
@@ -77,7 +77,7 @@ class SphereNetSettings(PeerSettings):
 
     width: int = 32
     blocks: int = 2
-    neighbours: int = 4
+    neighbours: int = 3
     degrees: int = 3
     triplet: int = 16
 
