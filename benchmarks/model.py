@@ -144,10 +144,13 @@ def main() -> None:
     found: table.Found = {}
     for task, figures in run(wanted, UNITS, Store(args.store), args.jobs):
         found.setdefault((task.unit, task.preset), {})[task.seed] = figures
-    missed = show(chosen, found, args)
+    failed = [task for task in wanted if task.seed not in found.get((task.unit, task.preset), {})]
+    missed = show(chosen, found, args) + len(failed)
     if "real" in args.rows:
         print()
         print("\n".join(table.real_lines(found, [])) if has_data else "no real data: give --data FOLDER or SPHUNC_DATA")
+    for task in failed:
+        print(f"FAILED, and left out above: {task.unit} {task.preset} seed {task.seed}")
     sys.exit(1 if missed else 0)
 
 

@@ -18,6 +18,7 @@ from sphunc.worlds import World
 MEMBERS = 5
 KERNELS = (2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 MOST_CENTRES = 4096
+MOST_NUMBERS = 50_000_000  # gathered at once: 200 MB
 RANKS = (3, 5, 8, 12, 16, 24, 32)
 
 
@@ -78,12 +79,17 @@ def lagged_cosines(data: sphunc.TemporalHypergraph, candidates: Tensor) -> Itera
     "centred" ones subtract each agent's mean over time first: lagged correlation, a stronger relative.
     """
     mask = data.x_mask.numpy()
-    x = torch.from_numpy(np.where(mask, standardised(data.x.double().numpy(), mask, data.num_times), 0.0))
+    x = torch.from_numpy(np.where(mask, standardised(data.x.double().numpy(), mask, data.num_times), 0.0)).float()
     _, _, axes = torch.linalg.svd(x.flatten(0, 1)[:: max(1, x.shape[0] * x.shape[1] // 20_000)], full_matrices=False)
     lasting, reliability = reliable_directions(x, data.present)
     views = {"features": x}
     views |= {f"PCA {rank}": x @ axes[:rank].mT for rank in RANKS if rank < x.shape[2]}
     views |= {f"lasting {r}": x @ (lasting * reliability.sqrt())[:, :r] for r in RANKS if r <= len(reliability)}
     for name, view in views.items():
-        yield name, lagged_cosine(view, candidates)
-        yield f"{name}, centred", lagged_cosine(view - view.mean(0), candidates)
+        yield name, _in_pieces(view, candidates)
+        yield f"{name}, centred", _in_pieces(view - view.mean(0), candidates)
+
+
+def _in_pieces(view: Tensor, candidates: Tensor) -> Tensor:
+    rows = max(1, MOST_NUMBERS // (view.shape[0] * view.shape[2]))
+    return torch.cat([lagged_cosine(view, piece) for piece in candidates.split(rows, 1)])

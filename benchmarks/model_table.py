@@ -215,7 +215,8 @@ def layer_lines(found: Found, presets: list[str]) -> Iterator[Line]:
 def fit_lines(found: Found, presets: list[str]) -> Iterator[Line]:
     """Seconds of a fit with defaults."""
     if values := column(found, "fit", "snare", "seconds"):
-        note = f"2 threads, {mean(found, 'fit', 'snare', 'passes'):.0f} passes"
+        note = f"2 threads, {mean(found, 'fit', 'snare', 'passes'):.0f} passes, "
+        note += f"processor time {mean(found, 'fit', 'snare', 'processor'):.0f} s"
         yield below("fit, seconds", "snare", values, 60, note)
 
 
