@@ -16,9 +16,14 @@ TITLES = {
     "sshgnn": "SS-HGNN",
     "spherenet": "SphereNet",
     "cignn": "CI-GNN",
-    "causal_sphhn": "Causal-SphHN",
+    "causal-sphhn": "Causal-SphHN",
 }
 NOTHING = "–"
+
+
+def titled(label: str) -> str:
+    """How a system is called in print."""
+    return TITLES.get(label.replace("_", "-"), label)
 
 
 def show_sections(console: Console, sections: Iterable[Section]) -> None:
@@ -27,7 +32,7 @@ def show_sections(console: Console, sections: Iterable[Section]) -> None:
     for section in shown:
         show_section(console, section)
     if len(shown) > 1:
-        reference = TITLES.get(shown[0].reference, shown[0].reference)
+        reference = titled(shown[0].reference)
         _show(console, f"Place of {reference} among all systems", ranks_table(shown))
     if shown:
         console.print(
@@ -46,7 +51,7 @@ def show_section(console: Console, section: Section) -> None:
         ceiling = " and the oracle, their ceiling" if section.ceiling else ""
         _show(console, f"{section.data}{variant}: trivial models{ceiling}", standings_table(section, others))
     if any(section.tests.values()):
-        reference = TITLES.get(section.reference, section.reference)
+        reference = titled(section.reference)
         title = f"{reference} less the other: mean, and p of the corrected resampled t-test after Holm (* below 0.05)"
         _show(console, title, tests_table(section))
     for note in section.notes:
@@ -99,7 +104,7 @@ def _table(labels: Iterable[str]) -> Table:
     table = Table(padding=(0, 1))
     table.add_column("", no_wrap=True)
     for label in labels:
-        table.add_column(TITLES.get(label, label), justify="right", no_wrap=True)
+        table.add_column(titled(label), justify="right", no_wrap=True)
     return table
 
 

@@ -89,3 +89,10 @@ def test_paths_start_at_the_file_and_variables_are_expanded(tmp_path: Path, monk
     for written in ("mine", "$WHERE_TABLES_ARE/mine"):
         (tmp_path / "a.json").write_text(json.dumps({**SMALL, "data": [{"tables": written}]}))
         assert read_matrix(tmp_path / "a.json").data[0].tables == tmp_path / "mine"
+
+
+def test_hyphen_and_underscore_are_the_same() -> None:
+    spellings = [{**SMALL, "models": [name], "reference": name} for name in ("causal-sphhn", "causal_sphhn")]
+    first, second = (make_matrix(content) for content in spellings)
+    assert first == second
+    assert first.reference == first.models[0].name

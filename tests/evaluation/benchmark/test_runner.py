@@ -103,7 +103,7 @@ def wait_until(condition, seconds: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_run_that_is_killed_goes_on_where_it_was(tmp_path, content, stop) -> None:
-    content = {**content, "models": ["majority", {"name": "hypergcn", "settings": {"epochs": 300}}]}
+    content = {**content, "models": ["majority", {"name": "hypergcn", "settings": {"epochs": 120}}]}
     content = {**content, "seeds": [0, 1, 2], "reference": "hypergcn"}
     (tmp_path / "small.json").write_text(make_matrix(content).model_dump_json())
     command = [COMMAND, "benchmark", "small.json", "--workers", "2", "--out", "store"]

@@ -13,7 +13,7 @@ SIX_SYSTEMS = ("sphunc", "hypergcn", "sshgnn", "spherenet", "cignn", "causal_sph
 QUICK: dict[str, Any] = {
     "name": "quick",
     "models": [*SIX_SYSTEMS, "majority", "persistence", "logistic"],
-    "data": [{"world": "snare", "knobs": {"agents": 100, "times": 8}, "label": "small snare world"}],
+    "data": [{"world": "snare", "knobs": {"agents": 100, "times": 10}, "label": "small snare world"}],
     "seeds": [0, 1, 2],
     "trials": 1,
 }

@@ -36,6 +36,7 @@ def make_matrix(content: Mapping[str, Any], source: str = "experiment", folder: 
         matrix = Matrix.model_validate(dict(content))
     except ValidationError as error:
         _refuse(source, [_described(fault) for fault in _roots(error.errors())])
+    matrix = _spelled(matrix)
     faults = list(_faults(matrix))
     if not faults:
         matrix, faults = _located(matrix, folder)
@@ -66,6 +67,19 @@ def _refuse(source: str, faults: list[str]) -> None:
     count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
     shown = "\n".join(f"  {fault}" for fault in faults)
     raise DataError(f"{source}: {count}\n{shown}\n  Mend the file and run again; docs/benchmark.md lists every field.")
+
+
+def _spelled(matrix: Matrix) -> Matrix:
+    """Names of systems as the registry spells them: a hyphen and an underscore are the same to a person."""
+    known = {name.replace("_", "-"): name for name in FORECASTERS}
+
+    def spell(name: str) -> str:
+        return known.get(name.replace("_", "-"), name)
+
+    models = tuple(model.model_copy(update={"name": spell(model.name)}) for model in matrix.models)
+    called = {model.called for model in models}
+    reference = matrix.reference if matrix.reference in called else spell(matrix.reference)
+    return matrix.model_copy(update={"models": models, "reference": reference})
 
 
 def _roots(faults: list[Any]) -> list[Any]:
