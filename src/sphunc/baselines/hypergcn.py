@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -42,7 +42,6 @@ from sphunc.errors import ArgumentError
 from sphunc.hypergraph.buckets import Buckets
 
 DRAWS = 20
-Pairs = Literal["exact", "random"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class HyperGCNSettings(PeerSettings):
 
     layers: int = 2
     mediators: bool = True
-    pairs: Pairs = "exact"
+    pairs: str = "exact"
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,9 @@ def influence_scores(influence: Any, candidates: Links | None = None) -> Influen
     return InfluenceScores(candidates, score, found.agents, found.kind, found.directed)
 
 
-def look_up(links: Links, score: Float[Tensor, " link"], wanted: Links, num_agents: int) -> Float[Tensor, " wanted"]:
+def look_up(
+    links: Links, score: Float[Tensor, " link"], wanted: Int[Tensor, "2 wanted"], num_agents: int
+) -> Float[Tensor, " wanted"]:
     """Return the score of each wanted link, 0 where it has none."""
     result = score.new_zeros(wanted.shape[1])
     if not links.shape[1] or not wanted.shape[1]:
@@ -86,7 +88,7 @@ def look_up(links: Links, score: Float[Tensor, " link"], wanted: Links, num_agen
 
 
 def accumulate(
-    pairs: Links, weight: Float[Tensor, " pair"], candidates: Links, num_agents: int
+    pairs: Int[Tensor, "2 pair"], weight: Float[Tensor, " pair"], candidates: Links, num_agents: int
 ) -> Float[Tensor, " link"]:
     """Sum the weights of repeated pairs (source, target), and return the sums on the candidates."""
     keys, place = torch.unique(_keys(pairs, num_agents), return_inverse=True)

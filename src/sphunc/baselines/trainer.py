@@ -75,11 +75,9 @@ class Learner:
         run = self.network(self.panel, self.generator)
         nll = mean_nll(run.log_probabilities, self.targets)
         loss = self.network.spatial.objective(nll, run.encoding, self.panel, self.targets, epoch, self.generator)
-        if not math.isfinite(float(loss.detach())):
-            rate = self.optimizer.param_groups[0]["lr"]
-            raise ArgumentError(
-                f"learning_rate is {rate:g}, and the loss became {float(loss)} in pass {epoch}; lower it"
-            )
+        value, rate = float(loss.detach()), self.optimizer.param_groups[0]["lr"]
+        if not math.isfinite(value):
+            raise ArgumentError(f"learning_rate is {rate:g}, and the loss became {value} in pass {epoch}; lower it")
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), GRADIENT_CLIP)

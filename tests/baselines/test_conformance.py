@@ -1,0 +1,164 @@
+"""What every forecaster must do, run over all of them: a new row of the registry inherits these tests."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import sphunc
+from sphunc.baselines import FORECASTERS, Forecaster, InfluenceForecaster, forecaster, influence_scores, load_forecaster
+from sphunc.hypergraph import comembers, scramble_future, time_split
+
+QUICK = {"sphunc": {"dim": 8, "epochs": 15, "folds": 2}, "majority": {}, "persistence": {}}
+PEER = {"epochs": 25, "width": 16, "hidden": 16}
+NAMES = list(FORECASTERS)
+LEARNERS = [name for name in NAMES if name != "majority"]
+
+
+def make(name: str, **settings) -> Forecaster:
+    return forecaster(name, seed=0, **{**QUICK.get(name, PEER), **settings})
+
+
+@pytest.fixture(scope="module")
+def easy():
+    """A world without label noise, and few features: what was seen says much about what comes."""
+    world = sphunc.simulate("snare", agents=40, times=9, seed=3, features=6, label_noise=0.0, outcome_blur=0.2)
+    return world.data
+
+
+@pytest.fixture(scope="module")
+def easy_split(easy):
+    return time_split(easy)
+
+
+@pytest.fixture(scope="module")
+def fitted(easy, easy_split):
+    """Fit each forecaster once, when it is first asked for."""
+    models: dict[str, Forecaster] = {}
+
+    def get(name: str) -> Forecaster:
+        if name not in models:
+            models[name] = make(name).fit(easy, easy_split, verbose=False)
+        return models[name]
+
+    return get
+
+
+def nll(model, data, origins) -> float:
+    rows = []
+    for origin in origins:
+        seen = data.y_mask[origin + 1]
+        p = model.predict(data, origin).probabilities[seen]
+        rows.append(-p.gather(1, data.y[origin + 1][seen].unsqueeze(1)).log())
+    return float(torch.cat(rows).mean())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_is_a_forecaster_and_gives_probabilities(name, fitted, easy) -> None:
+    model = fitted(name)
+    assert isinstance(model, Forecaster)
+    forecast = model.predict(easy)
+    assert forecast.probabilities.shape == (easy.num_nodes, easy.num_classes)
+    assert forecast.probabilities.sum(-1).tolist() == pytest.approx([1.0] * easy.num_nodes, abs=1e-5)
+    assert bool((forecast.probabilities > 0).all())
+    assert forecast.total.shape == (easy.num_nodes,)
+    assert forecast.to_frame()["agent"].to_list() == list(easy.node_ids)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learns_an_easy_world_better_than_majority(name, fitted, easy, easy_split) -> None:
+    gain = nll(fitted("majority"), easy, easy_split.test) - nll(fitted(name), easy, easy_split.test)
+    assert gain > 0.15, f"{name} is {gain:.3f} nats better than the shares of the classes"
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "sphunc"])  # SphUnc has this in its own tests
+def test_the_same_seed_gives_the_same_numbers(name, easy, easy_split) -> None:
+    few = {} if name in ("majority", "persistence") else {"epochs": 2}
+    first, second = (make(name, **few).fit(easy, easy_split, verbose=False).predict(easy) for _ in range(2))
+    assert torch.equal(first.probabilities, second.probabilities)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_permutation_of_the_agents_permutes_the_forecast(name, fitted, easy) -> None:
+    order = torch.randperm(easy.num_nodes, generator=torch.Generator().manual_seed(0))
+    expected = fitted(name).predict(easy).probabilities[order]
+    assert torch.allclose(fitted(name).predict(permuted(easy, order)).probabilities, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saves_and_loads(name, fitted, easy, tmp_path) -> None:
+    model = fitted(name)
+    model.save(tmp_path)
+    loaded = load_forecaster(tmp_path)
+    assert type(loaded) is type(model)
+    assert {**loaded.get_params(), "device": "cpu"} == {**model.get_params(), "device": "cpu"}
+    assert torch.equal(loaded.predict(easy).probabilities, model.predict(easy).probabilities)
+    if isinstance(model, InfluenceForecaster):
+        assert torch.equal(influence_scores(loaded).score, influence_scores(model).score)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_takes_an_agent_that_meets_nobody_and_a_time_when_nobody_meets(name, fitted, easy) -> None:
+    alone = without(easy, easy.hyperedge_index[0] == 0)
+    empty = without(easy, easy.hyperedge_time[easy.hyperedge_index[1]] == easy.num_times - 1)
+    for changed in (alone, empty):
+        assert bool(fitted(name).predict(changed).probabilities.isfinite().all())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_takes_agents_that_training_never_saw(name, fitted, easy) -> None:
+    strangers = replace(easy, node_ids=tuple(f"new-{i}" for i in range(easy.num_nodes)))
+    expected = fitted(name).predict(strangers)
+    assert expected.agents[0] == "new-0"
+    assert bool(expected.probabilities.isfinite().all())
+    # Seen once only: no past, so that all there is to go by is the last time.
+    newcomer = torch.zeros(easy.num_nodes, dtype=torch.bool)
+    newcomer[:5] = True
+    fresh = absent_before(easy, newcomer, easy.num_times - 1)
+    forecast = fitted(name).predict(fresh).probabilities
+    assert forecast[:5].sum(-1).tolist() == pytest.approx([1.0] * 5, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_looks_at_nothing_after_the_origin(name, fitted, easy) -> None:
+    origin = 4
+    seen = fitted(name).predict(easy, origin).probabilities
+    assert torch.equal(seen, fitted(name).predict(scramble_future(easy, origin), origin).probabilities)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if isinstance(forecaster(name), InfluenceForecaster)])
+def test_scores_the_shared_candidates(name, fitted, easy, easy_split) -> None:
+    candidates = comembers(easy, easy_split.targets("calibration")[-1] + 1)
+    found = influence_scores(fitted(name), candidates)
+    assert found.score.shape == (candidates.shape[1],)
+    assert bool(found.score.isfinite().all())
+    assert len(found.score.unique()) > 10
+
+
+def permuted(data, order):
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order))
+    node, edge = place[data.hyperedge_index[0]], data.hyperedge_index[1]
+    sort = (edge * data.num_nodes + node).argsort()
+    panel = {name: getattr(data, name)[:, order] for name in ("x", "x_mask", "y", "y_mask")}
+    ids = tuple(data.node_ids[i] for i in order.tolist())
+    index = torch.stack([node, edge])[:, sort]
+    return replace(data, **panel, hyperedge_index=index, node_ids=ids, influence=None, influence_kind="")
+
+
+def without(data, memberships):
+    return replace(data, hyperedge_index=data.hyperedge_index[:, ~memberships], incidence_weight=None)
+
+
+def absent_before(data, agents, time):
+    early = (torch.arange(data.num_times) < time)[:, None] & agents
+    x_mask, y_mask = data.x_mask & ~early[..., None], data.y_mask & ~early
+    node, edge = data.hyperedge_index
+    gone = early[data.hyperedge_time[edge], node]
+    return replace(
+        without(data, gone),
+        x=torch.where(x_mask, data.x, 0.0),
+        x_mask=x_mask,
+        y=torch.where(y_mask, data.y, 0),
+        y_mask=y_mask,
+    )

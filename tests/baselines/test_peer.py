@@ -1,0 +1,37 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from sphunc.baselines import forecaster
+from sphunc.errors import DataError, NotFittedError
+from sphunc.hypergraph import comembers
+
+
+def test_an_unfitted_peer_says_what_to_do(data) -> None:
+    with pytest.raises(NotFittedError, match=r"predict needs a fitted model; call fit\(data\), or HyperGCN.load"):
+        forecaster("hypergcn").predict(data)
+    with pytest.raises(NotFittedError, match="influence needs a fitted model"):
+        forecaster("hypergcn").influence()
+
+
+def test_numbers_are_refused(data) -> None:
+    numbers = replace(data, y=torch.zeros(*data.y.shape, 1), class_names=())
+    with pytest.raises(DataError, match="HyperGCN forecasts classes, but data has numbers"):
+        forecaster("hypergcn").fit(numbers)
+
+
+def test_candidates_are_those_who_met_up_to_the_end_of_training(data, split) -> None:
+    model = forecaster("hypergcn", epochs=1).fit(data, split)
+    stop = split.targets("calibration")[-1] + 1
+    assert torch.equal(model.influence().links, comembers(data, stop))
+    assert model.known_.last == data.times[stop - 1]
+
+
+def test_horizon_and_calendar(data) -> None:
+    forecast = forecaster("recurrent", epochs=1, horizon=2).fit(data).predict(data)
+    assert (forecast.origin, forecast.target) == (data.times[-1], data.times[-1] + 2)
+
+
+def test_a_repr_shows_what_was_given() -> None:
+    assert repr(forecaster("recurrent", hidden=8)) == "Recurrent(horizon=1, seed=0, hidden=8)"

@@ -1,0 +1,69 @@
+import math
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+
+from sphunc.baselines.controls import LogisticNetwork
+from sphunc.baselines.panel import inputs_of
+from sphunc.baselines.trainer import Training, mean_nll, outlook_of, train
+from sphunc.errors import ArgumentError, DataError
+from sphunc.hypergraph import scramble_future
+from sphunc.model.plan import make_plan
+from sphunc.model.targets import Targets
+
+SETTINGS = Training(learning_rate=0.05, epochs=15, patience=5)
+
+
+def fit(data, plan, **changes):
+    make = partial(LogisticNetwork, inputs_of(data.num_features, data.num_classes), data.num_classes)
+    return train(data, plan, make, replace(SETTINGS, **changes), seed=0)
+
+
+def test_nll_by_hand() -> None:
+    log_p = torch.tensor([[[0.5, 0.5], [0.25, 0.75]]]).log()
+    targets = Targets(torch.tensor([[0, 1]]), torch.tensor([[True, True]]))
+    assert float(mean_nll(log_p, targets)) == pytest.approx(-(math.log(0.5) + math.log(0.75)) / 2)
+    assert outlook_of(log_p).total[0, 0].item() == pytest.approx(1.0)
+
+
+def test_times_are_held_out_and_stopping_restores_the_best_pass(data, split) -> None:
+    plan = make_plan(data, 1, split)
+    assert not plan.by_agents
+    trained = fit(data, plan)
+    assert 1 <= trained.epochs <= 15
+    assert trained.temperature.count == int(data.y_mask[list(split.targets("calibration"))].sum())
+    shorter = fit(data, plan, epochs=trained.epochs)
+    assert all(
+        torch.equal(a, b) for a, b in zip(trained.network.parameters(), shorter.network.parameters(), strict=True)
+    )
+
+
+def test_agents_are_held_out_where_times_are_few(data) -> None:
+    short = data.window(0, 4)
+    plan = make_plan(short, 1)
+    assert plan.by_agents
+    trained = fit(short, plan)
+    assert trained.temperature.count == int(short.y_mask[1:].sum())
+    assert trained.validation < math.log(data.num_classes)
+
+
+def test_nothing_after_the_training_window_is_looked_at(data, split) -> None:
+    plan = make_plan(data, 1, split)
+    first, second = fit(data, plan), fit(scramble_future(data, plan.stop - 1), plan)
+    assert first.validation == second.validation
+    assert first.temperature == second.temperature
+
+
+def test_training_on_nothing_is_refused(data, split) -> None:
+    y_mask = data.y_mask.clone()
+    y_mask[list(split.targets("validation"))] = False
+    blind = replace(data, y=torch.where(y_mask, data.y, 0), y_mask=y_mask)
+    with pytest.raises(DataError, match="no outcome is observed at the targets of the validation origins"):
+        fit(blind, make_plan(blind, 1, split))
+
+
+def test_a_loss_that_explodes_names_the_learning_rate(data, split) -> None:
+    with pytest.raises(ArgumentError, match="learning_rate is 1e\\+30, and the loss became"):
+        fit(data, make_plan(data, 1, split), learning_rate=1e30)

@@ -1,0 +1,29 @@
+import pytest
+import torch
+
+from sphunc.baselines import forecaster
+from sphunc.baselines.trivial import last_outcome, marginal, transitions
+
+
+def test_last_outcome_by_hand() -> None:
+    y = torch.tensor([[1, 0], [0, 0], [2, 0]])
+    mask = torch.tensor([[True, False], [False, False], [True, False]])
+    assert last_outcome(y, mask).tolist() == [[1, -1], [1, -1], [2, -1]]
+
+
+def test_tables_by_hand() -> None:
+    shares = marginal(torch.tensor([0, 0, 1]), 2)
+    assert shares.tolist() == pytest.approx([3 / 5, 2 / 5])
+    table = transitions(torch.tensor([0, 0, 0]), torch.tensor([0, 0, 1]), shares)
+    assert table.flatten().tolist() == pytest.approx([(2 + 0.6) / 4, (1 + 0.4) / 4, 0.6, 0.4])
+
+
+def test_persistence_beats_majority_where_states_last(data, split) -> None:
+    assert forecaster("persistence").fit(data, split).validation_ < forecaster("majority").fit(data, split).validation_
+
+
+def test_an_agent_without_a_past_gets_the_shares(tiny) -> None:
+    model = forecaster("persistence").fit(tiny)
+    rows = model.predict(tiny).probabilities
+    assert torch.equal(rows[3], model.table_[-1])
+    assert rows.sum(-1).tolist() == pytest.approx([1.0] * 4)

@@ -1,0 +1,48 @@
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from sphunc.baselines import FORECASTERS, forecaster, tune
+from sphunc.baselines.tuning import draw_settings, search_space, validation_nll
+from sphunc.errors import ArgumentError
+
+
+@pytest.mark.parametrize("name", FORECASTERS)
+def test_every_search_space_names_real_settings_and_no_trial_comes_twice(name) -> None:
+    drawn = draw_settings(name, 10, seed=0)
+    assert drawn[0] == {}
+    assert len({tuple(one.items()) for one in drawn}) == len(drawn)
+    assert len(drawn) == (10 if search_space(name) else 1)
+    for settings in drawn:
+        forecaster(name, **settings)
+
+
+def test_the_best_trial_comes_first_and_everything_is_seeded(data, split) -> None:
+    trials = tune("logistic", data, split, trials=3, epochs=4)
+    assert len(trials) == 3
+    assert [t.validation for t in trials] == sorted(t.validation for t in trials)
+    assert trials == tune("logistic", data, split, trials=3, epochs=4)
+
+
+def test_a_trial_that_fails_counts_and_says_why(data, split) -> None:
+    (trial,) = tune("logistic", data, split, trials=1, learning_rate=1e30)
+    assert trial.validation == math.inf
+    assert "learning_rate is 1e+30" in trial.error
+
+
+@pytest.mark.parametrize(
+    "stages, wanted",
+    [
+        ([("cross-fit", 0.1), ("train", 0.7), ("train", 0.5), ("train", 0.6), ("refit", None)], 0.5),
+        ([("cross-fit", 0.4), ("cross-fit", 0.3), ("train", None)], 0.3),
+    ],
+)
+def test_sphunc_is_judged_on_the_outcomes_that_it_stops_on(stages, wanted) -> None:
+    model = SimpleNamespace(history_=[SimpleNamespace(stage=stage, validation=score) for stage, score in stages])
+    assert validation_nll(model) == wanted
+
+
+def test_a_budget_of_nothing_is_refused(data) -> None:
+    with pytest.raises(ArgumentError, match="trials is 0; give at least 1"):
+        tune("majority", data, trials=0)
