@@ -1,3 +1,5 @@
+import gc
+
 import pytest
 import torch
 
@@ -6,6 +8,7 @@ import sphunc.nn.large_groups as large_groups
 import sphunc.nn.tiles as tiles
 from sphunc.hypergraph.buckets import group_by_size, weighted_share
 from sphunc.nn.attention import angular_attention, angular_attention_with_self, dot_product_attention
+from sphunc.nn.pairs import find_pairs
 
 GROUPS = [[0, 1, 2], [1, 2], [3], [0, 2, 3, 4, 5, 6, 7, 8, 9], [], [4, 5, 6], [9, 0]]
 NODES = 12  # 10 and 11 are in no group
@@ -157,3 +160,17 @@ def test_a_time_without_groups_passes_no_message():
     assert not pooled[:NODES].any()
     assert not pooled[2 * NODES :].any()
     torch.testing.assert_close(pooled[NODES : 2 * NODES], angular_attention(h, SHARPNESS, buckets()))
+
+
+def test_pairs_are_found_once_per_hypergraph_and_forgotten_with_it(monkeypatch):
+    found = []
+    monkeypatch.setattr(attention, "find_pairs", lambda *args, **kwargs: found.append(1) or find_pairs(*args, **kwargs))
+    groups, known = buckets(), len(attention._PLANS)
+    for _ in range(3):
+        angular_attention(directions(), SHARPNESS, groups)
+    angular_attention_with_self(directions(), SHARPNESS, groups)
+    assert len(found) == 2
+    assert len(attention._PLANS) == known + 1
+    del groups
+    gc.collect()
+    assert len(attention._PLANS) <= known

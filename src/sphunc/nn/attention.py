@@ -22,7 +22,7 @@ from sphunc.nn.pairs import PairPool, Pairs, find_pairs
 from sphunc.nn.tiles import TilePool
 
 # Up to this size of group products over pairs are the faster way on a CPU; other devices want few large products.
-PAIRED_UP_TO_CPU = 8
+PAIRED_UP_TO_CPU = 10
 
 
 def angular_attention(

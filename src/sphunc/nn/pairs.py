@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -71,7 +72,7 @@ def find_pairs(groups: Buckets, *, keep_self: bool) -> Pairs:
         table = _speaker_slots(size, keep_self).to(members.device)
         within = torch.arange(count, device=members.device)
         shapes.append((size, table.shape[1], count))
-        speakers.append(members.mT[table].flatten())
+        speakers.append(members.mT.index_select(0, table.flatten()).flatten())
         mirrored.append((start + _mirror(table).unsqueeze(-1) * count + within).flatten())
         slot = torch.arange(size, device=members.device)
         first = start + slot * table.shape[1] * count + within.unsqueeze(1)
@@ -100,19 +101,26 @@ def _mirror(table: Tensor) -> Tensor:
 def _in_agent_order(
     groups: Buckets, shapes: tuple[tuple[int, int, int], ...], speaker: Tensor, mirror: Tensor, bases: Tensor
 ) -> Pairs:
-    first, slot, speakers, step = bases[:, torch.argsort(groups.node, stable=True)]
+    first, slot, speakers, step = bases.index_select(1, torch.argsort(groups.node, stable=True))
     degree = torch.bincount(groups.node, minlength=groups.num_nodes)
     place = _run(first, speakers, step)
     # Speakers of a listener ascend: from its own slot on, each unordered pair comes once.
     half = _run(first + slot * step, speakers - slot, step)
-    rank, half_rank = torch.empty_like(place), torch.empty_like(place)
-    rank[place] = torch.arange(place.numel(), device=place.device)
-    half_rank[half] = torch.arange(half.numel(), device=place.device)
-    half_rank[mirror[half]] = half_rank[half]
+    numbers = torch.arange(place.numel(), device=place.device)
+    rank = torch.empty_like(place).scatter_(0, place, numbers)
+    half_rank = torch.empty_like(place).scatter_(0, half, numbers)
+    half_rank.scatter_(0, mirror.index_select(0, half), numbers)
     return Pairs(
-        shapes, _offsets(degree, speakers), speaker[place], place, mirror[place], rank,
-        _offsets(degree, speakers - slot), speaker[half], half_rank,
-    )  # fmt: skip
+        shapes=shapes,
+        offsets=_offsets(degree, speakers),
+        speaker=speaker.index_select(0, place),
+        place=place,
+        place_reversed=mirror.index_select(0, place),
+        rank=rank,
+        half_offsets=_offsets(degree, speakers - slot),
+        half_speaker=speaker.index_select(0, half),
+        half_rank=half_rank,
+    )
 
 
 def _run(first: Tensor, length: Tensor, step: Tensor) -> Tensor:
@@ -129,12 +137,19 @@ def _offsets(degree: Tensor, length: Tensor) -> Tensor:
     return ends[torch.cat([degree.new_zeros(1), degree.cumsum(0)])]
 
 
-def _inner_products(x: Tensor, y: Tensor, offsets: Tensor, speaker: Tensor) -> Tensor:
-    shape = (x.shape[0], y.shape[0])
+@cache
+def _hear_the_warning_once() -> None:
+    """Let torch say, where nobody is told, that its CSR tensors are in beta: it says so once per process."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-        # Two agents may meet in several groups: entries repeat, which the product takes but the check does not.
-        where = torch.sparse_csr_tensor(offsets, speaker, x.new_zeros(speaker.shape[0]), shape, check_invariants=False)
+        warnings.simplefilter("ignore")
+        torch.sparse_csr_tensor(torch.zeros(2, dtype=torch.long), torch.zeros(0, dtype=torch.long), torch.zeros(0))
+
+
+def _inner_products(x: Tensor, y: Tensor, offsets: Tensor, speaker: Tensor) -> Tensor:
+    _hear_the_warning_once()
+    shape, zeros = (x.shape[0], y.shape[0]), x.new_zeros(speaker.shape[0])
+    # Two agents may meet in several groups: entries repeat, which the product takes but the check does not.
+    where = torch.sparse_csr_tensor(offsets, speaker, zeros, shape, check_invariants=False)
     return torch.sparse.sampled_addmm(where, x, y.mT, beta=0.0).values()
 
 
