@@ -19,7 +19,7 @@ from sphunc.model.training import Stage, advance
 
 ROUNDS = 5
 STRIPPED = {"layers": 0, "scm": False}
-LAYERS = ("AngularLayer", "AngularHypergraphConv (sorts groups)")
+LAYER_ROUNDS = 9
 
 
 def epoch(task: Task) -> Figures:
@@ -71,14 +71,25 @@ def without_groups(data: TemporalHypergraph) -> TemporalHypergraph:
 def layer(task: Task) -> Figures:
     """Forward and backward of one layer against PyG's HypergraphConv; benchmarks/attention.py has the whole table."""
     # Here, because PyG takes seconds to import and is installed for development only.
-    from attention import REFERENCE, make_case, make_layers, measure
+    from attention import REFERENCE, keep_memory, make_case, make_layers, measure
 
     case = make_case(10_000, 30_000, 128)
-    layers = {name: call for name, call in make_layers(case).items() if name in (REFERENCE, *LAYERS)}
+    layers = make_layers(case)
+    ours = [name for name in layers if name == "AngularLayer" or name.startswith("AngularHypergraphConv")]
     upstream = torch.randn(case.agents, case.dim, generator=torch.Generator().manual_seed(2))
-    times = measure(layers, upstream, 9, time.process_time)
-    ratios = {name: [a / b for a, b in zip(times[name], times[REFERENCE], strict=True)] for name in LAYERS}
-    return {name: statistics.median(values) for name, values in ratios.items()}
+    compared = {name: layers[name] for name in (REFERENCE, *ours)}
+    times = {"": measure(compared, upstream, LAYER_ROUNDS, time.process_time)}
+    if keep_memory():
+        times[", allocator that keeps memory"] = measure(compared, upstream, LAYER_ROUNDS, time.process_time)
+    return {
+        name + how: {
+            "ratio": statistics.median(a / b for a, b in zip(found[name], found[REFERENCE], strict=True)),
+            "ms": statistics.median(found[name]),
+            "reference_ms": statistics.median(found[REFERENCE]),
+        }
+        for how, found in times.items()
+        for name in ours
+    }
 
 
 def fit(task: Task) -> Figures:
