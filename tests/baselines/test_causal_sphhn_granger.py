@@ -1,5 +1,6 @@
 """The Granger mask: finds a planted link, keeps to its rate, and places links in other data."""
 
+import numpy as np
 import torch
 
 from sphunc.baselines.causal_sphhn_granger import (
@@ -52,4 +53,9 @@ def test_links_follow_their_agents_into_other_data() -> None:
     links = old[torch.tensor([[0, 1, 3], [1, 2, 0]])]
     assert place_links(links, new).T.tolist() == [[2, 3], [3, 0]]
     assert place_links(links, digests(())).shape == (2, 0)
-    assert int(digests((7,))[0]) == int(digests(("7",))[0])
+
+
+def test_digests_tell_numbers_from_words_and_not_numbers_from_numbers() -> None:
+    seven, text, numpys = digests((7, "7", np.int64(7))).tolist()
+    assert seven == numpys
+    assert seven != text

@@ -44,7 +44,7 @@ from sphunc._typing import Float, Int, Links
 from sphunc.baselines.causal_sphhn_granger import digests, granger_mask, granger_p_values, place_links
 from sphunc.baselines.causal_sphhn_messages import dispersed_attention, over_time, parent_messages
 from sphunc.baselines.network import Encoding, SpatialEncoder, drop, linear
-from sphunc.baselines.pairs import agent_pairs
+from sphunc.baselines.pairs import agent_pairs, per_panel
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
 from sphunc.hypergraph.buckets import Buckets
@@ -76,6 +76,13 @@ class CausalSphHNSettings(PeerSettings):
 def concentration(raw: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
     r""":math:`\kappa = 1 + 199\,\mathrm{sigmoid}(r)`."""
     return LOWEST + (HIGHEST - LOWEST) * torch.sigmoid(raw)
+
+
+@per_panel
+def tests_in(panel: Panel) -> tuple[Tensor, Tensor]:
+    """All pairs that met in a panel ``[2, K]``, and the p-value of each ``[K]``; one test serves all folds."""
+    candidates = agent_pairs(panel.groups, panel.num_agents)
+    return candidates, granger_p_values(panel.features, candidates)
 
 
 @lru_cache(maxsize=8)
@@ -122,8 +129,8 @@ class CausalSphHNEncoder(SpatialEncoder):
 
     def prepare(self, panel: Panel) -> None:
         """Find the Granger mask on the training panel; it is kept by digests of the agents' ids."""
-        candidates = agent_pairs(panel.groups, panel.num_agents)
-        chosen = granger_mask(granger_p_values(panel.features, candidates), self.settings.discovery)
+        candidates, p_value = tests_in(panel)
+        chosen = granger_mask(p_value, self.settings.discovery)
         self.parents = _digests(panel.agents).to(candidates.device)[candidates[:, chosen]]
 
     def forward(self, panel: Panel, generator: torch.Generator | None = None) -> Encoding:

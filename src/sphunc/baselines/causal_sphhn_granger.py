@@ -44,9 +44,16 @@ def granger_mask(p_value: Float[Tensor, " link"], rate: float) -> Bool[Tensor, "
 
 
 def digests(agents: tuple[Hashable, ...]) -> Int[Tensor, " agent"]:
-    """A number of 63 bits per id, the same in every process, by which agents are found again in other data."""
-    values = [int.from_bytes(blake2b(str(agent).encode(), digest_size=8).digest(), "big") >> 1 for agent in agents]
-    return torch.tensor(values, dtype=torch.long)
+    """A number of 63 bits per id, the same in every process, by which agents are found again in other data.
+
+    7 and "7" are two agents; 7 and numpy's 7 are one.
+    """
+    return torch.tensor([_digest(agent) for agent in agents], dtype=torch.long)
+
+
+def _digest(agent: Hashable) -> int:
+    text = f"{isinstance(agent, str)} {agent}".encode()
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
 
 
 def place_links(links: Links, agents: Int[Tensor, " agent"]) -> Int[Tensor, "2 placed"]:
