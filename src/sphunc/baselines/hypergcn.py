@@ -124,7 +124,7 @@ def normalised(graph: Graph, num_nodes: int) -> tuple[Float[Tensor, " entry"], F
 def propagate(z: Float[Tensor, "node dim"], graph: Graph) -> Float[Tensor, "node dim"]:
     r""":math:`\hat A Z`."""
     entries, diagonal = normalised(graph, z.shape[0])
-    messages = z[graph.source] * entries.unsqueeze(-1)
+    messages = z.index_select(0, graph.source) * entries.unsqueeze(-1)
     return (z * diagonal.unsqueeze(-1)).index_add(0, graph.target, messages)
 
 

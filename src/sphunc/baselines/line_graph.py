@@ -30,7 +30,7 @@ class LineGraph:
 
     def spread(self, x: Float[Tensor, "edge dim"]) -> Float[Tensor, "edge dim"]:
         r""":math:`\hat L x`."""
-        return torch.zeros_like(x).index_add(0, self.target, x[self.source] * self.weight.unsqueeze(-1))
+        return torch.zeros_like(x).index_add(0, self.target, x.index_select(0, self.source) * self.weight.unsqueeze(-1))
 
 
 def line_graph(groups: Buckets) -> LineGraph:

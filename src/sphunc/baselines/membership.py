@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from sphunc._typing import Float, Int
+from sphunc.baselines.pairs import per_panel
 from sphunc.baselines.panel import Panel
 
 
@@ -29,8 +30,18 @@ def false_members(panel: Panel, generator: torch.Generator) -> tuple[Int[Tensor,
     draw = torch.rand(len(node), generator=generator, device=node.device)
     place = start[time] + (draw * count[time]).long().clamp(max=count[time] - 1)
     drawn = node[by_time[place]]
-    false = ~torch.isin(drawn * panel.groups.num_hyperedges + group, node * panel.groups.num_hyperedges + group)
+    false = ~_are_members(drawn * panel.groups.num_hyperedges + group, member_keys(panel))
     return drawn[false], group[false]
+
+
+@per_panel
+def member_keys(panel: Panel) -> Int[Tensor, " nnz"]:
+    """Return a sorted number per membership, made once per panel."""
+    return (panel.groups.node * panel.groups.num_hyperedges + panel.groups.hyperedge).sort().values
+
+
+def _are_members(keys: Tensor, members: Tensor) -> Tensor:
+    return members[torch.searchsorted(members, keys).clamp(max=len(members) - 1)] == keys
 
 
 def membership_loss(
@@ -52,6 +63,6 @@ def membership_loss(
     loss = h.new_zeros(())
     for (node, group), sign in ((true, 1.0), (false, -1.0)):
         if len(node):
-            score = ((h @ theta)[node] * z[group]).sum(-1)
+            score = ((h @ theta).index_select(0, node) * z.index_select(0, group)).sum(-1)
             loss = loss - torch.nn.functional.logsigmoid(sign * score).mean()
     return loss

@@ -176,5 +176,5 @@ def drop(x: Float[Tensor, "*shape"], share: float, generator: torch.Generator | 
     """Dropout with a generator of its own; without one, the identity."""
     if generator is None or share == 0.0:
         return x
-    kept = torch.empty(x.shape, device=x.device).bernoulli_(1.0 - share, generator=generator)
+    kept = torch.rand(x.shape, generator=generator, device=x.device).ge_(share)
     return x * kept.div_(1.0 - share)

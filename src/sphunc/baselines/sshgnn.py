@@ -85,18 +85,22 @@ def segment_softmax(
     index = segment.unsqueeze(-1).expand_as(score)
     top = score.detach().new_full((num_segments, score.shape[1]), -torch.inf)
     top = top.scatter_reduce(0, index, score.detach(), "amax")
-    weight = (score - top[segment]).exp()
+    weight = (score - top.index_select(0, segment)).exp()
     total = torch.zeros_like(top).index_add(0, segment, weight)
-    return weight / total[segment]
+    return weight / total.index_select(0, segment)
 
 
 def clique_walk(x: Float[Tensor, "node dim"], groups: Buckets) -> Float[Tensor, "node dim"]:
     r""":math:`P x` without the diagonal: the mean over groups of the mean over members, minus the agent's own part."""
     node, group, share = groups.node, groups.hyperedge, groups.share.to(x.dtype)
     size = torch.bincount(group, minlength=groups.num_hyperedges).to(x.dtype)
-    mean = x.new_zeros(groups.num_hyperedges, x.shape[1]).index_add(0, group, x[node] / size[group].unsqueeze(-1))
+    mean = x.new_zeros(groups.num_hyperedges, x.shape[1]).index_add(0, group, x.index_select(0, node))
+    mean = mean / size.clamp(min=1).unsqueeze(-1)
     own = x.new_zeros(len(x)).index_add(0, node, share / size[group])
-    return torch.zeros_like(x).index_add(0, node, mean[group] * share.unsqueeze(-1)) - own.unsqueeze(-1) * x
+    return (
+        torch.zeros_like(x).index_add(0, node, mean.index_select(0, group) * share.unsqueeze(-1))
+        - own.unsqueeze(-1) * x
+    )
 
 
 class SSHGNNLayer(nn.Module):
@@ -118,14 +122,14 @@ class SSHGNNLayer(nn.Module):
         """Let influence flow once."""
         node, group, M = groups.node, groups.hyperedge, groups.num_hyperedges
         size = torch.bincount(group, minlength=M).clamp(min=1).to(h.dtype)
-        z = h.new_zeros(M, h.shape[1]).index_add(0, group, h[node]) / size.unsqueeze(-1)
+        z = h.new_zeros(M, h.shape[1]).index_add(0, group, h.index_select(0, node)) / size.unsqueeze(-1)
         sent = self.member(h)
         up = self._attention(self.attend_up, sent, self.mean(z), (node, group), group, M)
-        message = self._gather(sent[node], up, group, M)
+        message = self._gather(sent.index_select(0, node), up, group, M)
         z = torch.relu(self.group(message) + line.spread(self.line(message)))
         back = self.back(z)
         down = self._attention(self.attend_down, back, sent, (group, node), node, len(h))
-        received = self._gather(back[group], down, node, len(h))
+        received = self._gather(back.index_select(0, group), down, node, len(h))
         total = self.own(h) + received + self.walk(clique_walk(h, groups))
         return Flows(self.norm(torch.relu(total)), z, up, down)
 
@@ -134,7 +138,7 @@ class SSHGNNLayer(nn.Module):
     ) -> Tensor:
         left = (first.unflatten(-1, (self.heads, -1)) * weight[0]).sum(-1)
         right = (second.unflatten(-1, (self.heads, -1)) * weight[1]).sum(-1)
-        score = nn.functional.leaky_relu(left[ends[0]] + right[ends[1]], 0.2)
+        score = nn.functional.leaky_relu(left.index_select(0, ends[0]) + right.index_select(0, ends[1]), 0.2)
         return segment_softmax(score, segment, count)
 
     def _gather(self, values: Tensor, attention: Tensor, segment: Tensor, count: int) -> Tensor:
