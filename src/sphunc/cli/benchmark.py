@@ -121,10 +121,7 @@ def _print(matrix: Matrix, store: Store, report: Report, as_json: bool) -> None:
         }
         typer.echo(json.dumps(_finite(content), indent=2, allow_nan=False))
         return
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(console.width, 40 + 15 * (len(matrix.models) + 1)))
-    show_sections(console, sections)
+    show_sections(Console(), sections)
 
 
 def _tell_end(console: Console, store: Store, report: Report) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -32,38 +34,38 @@ def show_sections(console: Console, sections: Iterable[Section]) -> None:
     for section in shown:
         show_section(console, section)
     if len(shown) > 1:
-        reference = titled(shown[0].reference)
-        _show(console, f"Place of {reference} among all systems", ranks_table(shown))
+        console.print(f"Place of {titled(shown[0].reference)} among all systems", style="bold", highlight=False)
+        console.print(ranks_table(shown))
     if shown:
         console.print(
-            "Mean over seeds, ± half of the 95 % interval; * is best. P@10 and AUPRC: each system's own read-out of "
-            "influence; common: one attribution for all. Way to oracle: 0 is the best trivial model, 1 the oracle.",
+            "Mean over seeds, ± half of the 95 % interval; * is best, or p below 0.05 in a test. P@10 and AUPRC: each "
+            "system's own read-out of influence; common: one attribution for all. Way to oracle: 0 is the best trivial "
+            "model, 1 the oracle.",
             highlight=False,
         )
 
 
 def show_section(console: Console, section: Section) -> None:
     """Print one data set: the systems, the trivial ones with the oracle, the tests, the notes."""
-    variant = "" if section.variant == "default" else f", {section.variant}"
-    _show(console, f"{section.data}{variant}", standings_table(section, section.peers))
+    name = _named(section)
+    _show(console, name, section.peers, partial(standings_table, section))
     others = (*section.trivial, *((section.ceiling,) if section.ceiling else ()))
-    if others:
-        ceiling = " and the oracle, their ceiling" if section.ceiling else ""
-        _show(console, f"{section.data}{variant}: trivial models{ceiling}", standings_table(section, others))
-    if any(section.tests.values()):
-        reference = titled(section.reference)
-        title = f"{reference} less the other: mean, and p of the corrected resampled t-test after Holm (* below 0.05)"
-        _show(console, title, tests_table(section))
+    ceiling = " and the oracle, the ceiling" if section.ceiling else ""
+    _show(console, f"{name}: trivial models{ceiling}", others, partial(standings_table, section))
+    for family in (section.peers, section.trivial):
+        labels = [label for label in family if any(label in tests for tests in section.tests.values())]
+        title = f"{name}: {titled(section.reference)} less the other, p of the corrected resampled t-test after Holm"
+        _show(console, title, labels, partial(tests_table, section))
     for note in section.notes:
         console.print(f"Note: {note}", highlight=False)
     console.print()
 
 
-def standings_table(section: Section, labels: tuple[str, ...]) -> Table:
+def standings_table(section: Section, labels: Sequence[str]) -> Table:
     """Measures in rows, systems in columns."""
     table = _table(labels)
     for headline in HEADLINES:
-        if not any(label in section.standings.get(headline.column, {}) for label in labels):
+        if not section.standings.get(headline.column):
             continue
         table.add_row(headline.title, *(_value(section, headline, label) for label in labels))
         if headline.column == "ece":
@@ -71,37 +73,47 @@ def standings_table(section: Section, labels: tuple[str, ...]) -> Table:
     return table
 
 
-def tests_table(section: Section) -> Table:
+def tests_table(section: Section, labels: Sequence[str]) -> Table:
     """The reference less each other system, with the adjusted p-value."""
-    labels = [label for label in (*section.peers, *section.trivial) if label != section.reference]
     table = _table(labels)
     for headline in HEADLINES:
-        tests = section.tests.get(headline.column, {})
-        if tests:
+        if section.tests.get(headline.column):
             table.add_row(headline.title, *(_test(section, headline.column, label) for label in labels))
     return table
 
 
-def ranks_table(sections: list[Section]) -> Table:
-    """Place of the reference among all systems, per data set and measure."""
-    named = [
-        section.data if section.variant == "default" else f"{section.data}, {section.variant}" for section in sections
-    ]
-    table = _table(named)
-    for headline in HEADLINES:
-        places = [section.rank(headline.column) for section in sections]
-        if any(places):
-            table.add_row(headline.title, *(NOTHING if p is None else f"{p[0]} of {p[1]}" for p in places))
+def ranks_table(sections: Sequence[Section]) -> Table:
+    """Place of the reference among all systems, per data set (rows) and measure."""
+    measured = [headline for headline in HEADLINES if any(section.rank(headline.column) for section in sections)]
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for title in ("", *(headline.title for headline in measured)):
+        table.add_column(title, justify="right" if title else "left")
+    for section in sections:
+        places = [section.rank(headline.column) for headline in measured]
+        table.add_row(_named(section), *(NOTHING if place is None else f"{place[0]}/{place[1]}" for place in places))
     return table
 
 
-def _show(console: Console, title: str, table: Table) -> None:
-    console.print(title, style="bold", highlight=False, markup=False)
-    console.print(table)
+def _named(section: Section) -> str:
+    return section.data if section.variant == "default" else f"{section.data}, {section.variant}"
 
 
-def _table(labels: Iterable[str]) -> Table:
-    table = Table(padding=(0, 1))
+def _show(console: Console, title: str, labels: Sequence[str], build: Callable[[Sequence[str]], Table]) -> None:
+    """Print a table in as many parts as its columns need to fit."""
+    rest = list(labels)
+    while rest:
+        count = next((k for k in range(len(rest), 1, -1) if _width(build(rest[:k])) <= console.width), 1)
+        console.print(title, style="bold", highlight=False, markup=False)
+        console.print(build(rest[:count]))
+        rest = rest[count:]
+
+
+def _width(table: Table) -> int:
+    return Console(width=1000).measure(table).maximum
+
+
+def _table(labels: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     for label in labels:
         table.add_column(titled(label), justify="right", no_wrap=True)
@@ -118,7 +130,7 @@ def _value(section: Section, headline: Headline, label: str) -> Text:
     return Text(mean, style="bold" if best else "") + Text(half, style="dim")
 
 
-def _add_calibration(table: Table, section: Section, labels: tuple[str, ...]) -> None:
+def _add_calibration(table: Table, section: Section, labels: Sequence[str]) -> None:
     def cell(column: str, label: str) -> str:
         standing: Standing | None = section.standings.get(column, {}).get(label)
         return NOTHING if standing is None else f"{standing.mean:.3f}"

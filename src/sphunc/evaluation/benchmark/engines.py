@@ -83,7 +83,7 @@ class LocalEngine(Engine):
     def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Outcome]:
         """Yield one outcome per task, in the order in which they end."""
         waiting = deque((index, 1) for index in range(len(tasks)))
-        crew: dict[Connection, _Worker] = {}
+        crew: dict[Any, _Worker] = {}
         try:
             while waiting or crew:
                 while waiting and len(crew) < self._workers:
@@ -91,21 +91,14 @@ class LocalEngine(Engine):
                     crew[worker.connection] = worker
                     worker.begin(work, tasks, *waiting.popleft())
                 for connection in wait(list(crew)):
-                    worker = crew[connection]  # pyright: ignore[reportArgumentType]
-                    outcome = worker.outcome()
-                    if outcome is None:
-                        del crew[worker.connection]
-                        end = worker.stop()
-                        if worker.attempt < ATTEMPTS:
-                            waiting.appendleft((worker.index, worker.attempt + 1))
-                            continue
-                        outcome = _died(worker.index, end)
-                    elif waiting:
+                    worker = crew[connection]
+                    outcome = worker.outcome() or _lost(worker, waiting)
+                    if worker.is_alive and waiting:
                         worker.begin(work, tasks, *waiting.popleft())
                     else:
-                        del crew[worker.connection]
-                        worker.stop()
-                    yield outcome
+                        crew.pop(connection).stop()
+                    if outcome is not None:
+                        yield outcome
         finally:
             for worker in crew.values():
                 worker.stop()
@@ -116,12 +109,14 @@ class _Worker:
 
     def __init__(self, threads: int) -> None:
         context = multiprocessing.get_context("spawn")
+        inner: Any
+        self.connection: Any
         self.connection, inner = context.Pipe()
         self._process = context.Process(target=_serve, args=(inner, threads), daemon=True)
         with pinned(threads):
             self._process.start()
         inner.close()  # so that the end of the process ends the pipe
-        self.index, self.attempt = -1, 0
+        self.index, self.attempt, self.is_alive = -1, 0, True
 
     def begin(self, work: Callable[[Any], Any], tasks: Sequence[Any], index: int, attempt: int) -> None:
         self.index, self.attempt = index, attempt
@@ -133,6 +128,7 @@ class _Worker:
         try:
             return Outcome(self.index, *self.connection.recv())
         except (EOFError, ConnectionResetError):
+            self.is_alive = False
             return None
 
     def stop(self) -> int | None:
@@ -197,7 +193,12 @@ def _end_with_parent() -> None:
         os._exit(1)  # a killed parent cannot end us, and nobody would take the result
 
 
-def _died(index: int, code: int | None) -> Outcome:
+def _lost(worker: _Worker, waiting: deque[tuple[int, int]]) -> Outcome | None:
+    """Put the task of a process that is gone back to the front, or say that it has had its chances."""
+    code = worker.stop()
+    if worker.attempt < ATTEMPTS:
+        waiting.appendleft((worker.index, worker.attempt + 1))
+        return None
     name = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
     error = f"its process ended ({name}) {ATTEMPTS} times; short of memory? Try fewer --workers."
-    return Outcome(index, error=error, account=error)
+    return Outcome(worker.index, error=error, account=error)

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import sphunc
-
-SOURCE = Path(sphunc.__file__).parent
+SOURCE = Path(__file__).parents[2]
+"""The folder of the package."""
 _LENGTH = 16
 
 

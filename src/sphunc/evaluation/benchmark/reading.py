@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
@@ -63,7 +63,7 @@ def _parse(file: Path) -> dict[str, Any]:
     return content
 
 
-def _refuse(source: str, faults: list[str]) -> None:
+def _refuse(source: str, faults: list[str]) -> NoReturn:
     count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
     shown = "\n".join(f"  {fault}" for fault in faults)
     raise DataError(f"{source}: {count}\n{shown}\n  Mend the file and run again; docs/benchmark.md lists every field.")

@@ -223,7 +223,7 @@ def _notes(rows: pl.DataFrame, reference: str, peers: tuple[str, ...], trivial: 
     else:
         limit = wilcoxon_limit(seeds, comparisons=max(len(others), 1))
         if limit:
-            yield f"n is small. {limit} The t-test below can go lower, but only by taking differences as normal."
+            yield f"n is small. {limit} The t-test can go lower, but only by taking differences as normal."
     if "p_at_10" in rows.columns and rows["p_at_10"].null_count() < rows.height:
         yield (
             f"Chance level of P@10 and AUPRC: {_mean(rows, 'link_base_rate'):.3f}; "

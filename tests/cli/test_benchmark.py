@@ -1,0 +1,121 @@
+"""`sphunc benchmark` runs a file, prints for people and programs, and says with its exit code how it went."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sphunc.cli import app
+from sphunc.cli import benchmark as command
+from sphunc.errors import ArgumentError, DataError
+from sphunc.evaluation.benchmark.engines import Engine, Outcome, attempt
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+TEXT = """
+name = "small"
+models = ["majority", "persistence"]
+reference = "persistence"
+seeds = [0, 1]
+[[data]]
+world = "snare"
+knobs = { agents = 30, times = 6 }
+"""
+SHORT = '[[data]]\nworld = "snare"\nlabel = "short"\nknobs = { agents = 30, times = 3 }\n'
+
+
+class SerialEngine(Engine):
+    """One task after the other, in this process; stops like a person would after so many."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.stop_after = stop_after
+
+    @property
+    def workers(self) -> int:
+        return 1
+
+    def run(self, work, tasks) -> Iterator[Outcome]:
+        for index, task in enumerate(tasks):
+            if index == self.stop_after:
+                raise KeyboardInterrupt
+            yield Outcome(index, *attempt(work, task, 1))
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, text: str = TEXT, stop_after: int | None = None):
+        monkeypatch.setattr(command, "_engine", lambda name, workers, threads: SerialEngine(stop_after))
+        (tmp_path / "small.toml").write_text(text)
+        return CliRunner().invoke(app, ["benchmark", *arguments])
+
+    return call
+
+
+def test_prints_for_people_and_leaves_results(invoke, tmp_path: Path) -> None:
+    result = invoke("small.toml")
+    assert result.exit_code == 0, result.output
+    for word in ("Accuracy", "Macro-F1", "AUC", "NLL", "Brier", "ECE", "AURC", "Way to oracle", "oracle", "majority"):
+        assert word in result.output
+    assert "[6/6]" in result.stderr
+    assert "left" in result.stderr
+    assert (tmp_path / "results" / "small" / "results.parquet").is_file()
+    again = invoke("small.toml")
+    assert "6 of 6 cells are finished already, and stay." in again.stderr
+
+
+def test_prints_for_programs(invoke) -> None:
+    result = invoke("small.toml", "--json", "--out", "elsewhere")
+    content = json.loads(result.stdout)
+    assert content["cells"] == {"total": 6, "finished": 6, "measured_now": 6}
+    assert content["store"] == "elsewhere"
+    (section,) = content["sections"]
+    assert section["standings"]["nll"]["oracle"]["mean"] < section["standings"]["nll"]["majority"]["mean"]
+    assert section["tests"]["nll"]["majority"]["name"] == "corrected resampled t-test"
+
+
+def test_failed_cell_is_one_line_and_exit_code_1(invoke) -> None:
+    result = invoke("small.toml", text=TEXT + SHORT)
+    assert result.exit_code == 1
+    lines = [line for line in result.stderr.splitlines() if line.startswith("FAILED")]
+    assert len(lines) == 6
+    assert "FAILED majority · short · seed 0: ArgumentError: 3 times are too few" in lines[0]
+    assert "Traceback: results/small/failed/" in lines[0]
+    assert "Run the same command to measure the other 6." in result.stderr
+    assert "Accuracy" in result.stdout
+
+
+def test_interrupt_ends_with_130_and_goes_on(invoke) -> None:
+    stopped = invoke("small.toml", stop_after=2)
+    assert stopped.exit_code == 130
+    assert "Run the same command to measure the other 4." in stopped.stderr
+    assert "2 of 6 cells are finished already" in invoke("small.toml").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ([], ArgumentError, "give an experiment FILE or --quick; got neither"),
+        (["small.toml", "--quick"], ArgumentError, "give an experiment FILE or --quick; got both"),
+        (["none.toml"], DataError, "none.toml: there is no such file"),
+    ],
+)
+def test_bad_input_is_refused_in_words(invoke, arguments, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        CliRunner().invoke(app, ["benchmark", *arguments], catch_exceptions=False)
+
+
+def test_unknown_engine_names_those_that_are_known() -> None:
+    with pytest.raises(ArgumentError, match="--engine 'slurm' is not known; choose local or ray"):
+        command._engine("slurm", None, 1)
+
+
+@pytest.mark.parametrize("file", [EXAMPLES / "experiment.toml", BENCHMARKS / "six_systems.toml"], ids=lambda f: f.name)
+def test_shipped_experiments_are_valid(file: Path) -> None:
+    from sphunc.evaluation.benchmark.cells import expand
+    from sphunc.evaluation.benchmark.reading import read_matrix
+
+    assert expand(read_matrix(file))

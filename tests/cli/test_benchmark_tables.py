@@ -1,0 +1,80 @@
+"""Tables show every system that was measured, the best with a star, and fit the terminal."""
+
+import io
+
+import polars as pl
+from rich.console import Console
+
+from sphunc.cli.benchmark_tables import show_sections
+from sphunc.evaluation.benchmark.summary import sections_of
+
+SYSTEMS = ("sphunc", "hypergcn", "sshgnn", "spherenet", "cignn", "causal_sphhn", "logistic", "oracle")
+PRINTED = ("SphUnc", "HyperGCN", "SS-HGNN", "SphereNet", "CI-GNN", "Causal-SphHN", "logistic", "oracle")
+
+
+def rows(data: str = "snare") -> pl.DataFrame:
+    shared = {"data": data, "variant": "default", "rows_train": 700, "rows_test": 200, "ece": 0.05}
+    band = {"ece_floor": 0.04, "ece_low": 0.02, "ece_high": 0.07, "ece_calibrated": True}
+    return pl.DataFrame(
+        [
+            {
+                "model": model,
+                "label": model,
+                "seed": seed,
+                **shared,
+                **band,
+                "nll": 0.5 + 0.1 * k + 0.01 * (seed * k % 3),
+            }
+            for k, model in enumerate(SYSTEMS)
+            for seed in range(3)
+        ]
+    )
+
+
+def printed(table: pl.DataFrame, reference: str = "sphunc", width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    show_sections(console, sections_of(table, reference))
+    return console.file.getvalue()
+
+
+def test_six_systems_stand_side_by_side_on_eighty_columns() -> None:
+    text = printed(rows())
+    header = next(line for line in text.splitlines() if "SphUnc" in line and "Causal-SphHN" in line)
+    assert all(name in header for name in PRINTED[:6])
+    assert all(name in text for name in PRINTED)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+
+
+def test_best_has_a_star_whoever_it_is() -> None:
+    line = next(line for line in printed(rows()).splitlines() if line.strip().startswith("NLL"))
+    assert line.split()[1] == "0.500*"
+    other = rows().with_columns(pl.when(pl.col("label") == "cignn").then(0.1).otherwise("nll").alias("nll"))
+    line = next(line for line in printed(other).splitlines() if line.strip().startswith("NLL"))
+    assert line.split()[5] == "0.100*"
+    assert "*" not in line.split()[1]
+
+
+def test_calibration_stands_beside_its_floor_and_band() -> None:
+    text = printed(rows())
+    for word in ("its floor", "band from", "band to", "3 of 3"):
+        assert word in text
+
+
+def test_narrow_terminal_gets_more_tables_and_loses_nothing() -> None:
+    text = printed(rows(), width=50)
+    assert all(name in text for name in PRINTED)
+    assert "…" not in text
+
+
+def test_several_data_sets_show_the_place_of_the_reference() -> None:
+    text = printed(pl.concat([rows(), rows("amigos")]))
+    assert "Place of SphUnc among all systems" in text
+    assert "1/7" in text
+    assert "Place of" not in printed(rows())
+
+
+def test_small_n_is_said_plainly_and_tests_are_shown() -> None:
+    text = printed(rows())
+    assert "3 pairs are too few" in " ".join(text.split())
+    assert "p=" in text or "p<" in text
