@@ -36,8 +36,9 @@ def dispersed_attention(
     rows, start = [h.new_zeros(0, h.shape[1])], 0
     log_reliability = reliability.log()
     for members in groups.rectangles():
-        states = h[members]
-        score = sharpness * (states @ states.mT) + log_reliability[members][:, None, :]
+        states = h.index_select(0, members.flatten()).view(*members.shape, -1)
+        heard = log_reliability.index_select(0, members.flatten()).view(-1, 1, members.shape[1])
+        score = sharpness * (states @ states.mT) + heard
         score = score.masked_fill(torch.eye(members.shape[1], dtype=torch.bool, device=h.device), -torch.inf)
         pooled = (score.softmax(-1) @ states).flatten(0, 1)
         rows.append(pooled * groups.share[start : start + len(pooled), None].to(h.dtype))
@@ -49,19 +50,20 @@ def softmax_by_target(score: Float[Tensor, " link"], target: Int[Tensor, " link"
     """Softmax over the links that share a target."""
     top = score.new_full((size,), -torch.inf).scatter_reduce(0, target, score.detach(), "amax")
     weight = (score - top[target]).exp()
-    return weight / score.new_zeros(size).index_add(0, target, weight)[target]
+    return weight / score.new_zeros(size).index_add(0, target, weight).index_select(0, target)
 
 
 def parent_weights(h: Float[Tensor, "node dim"], parents: Links, scale: float) -> Float[Tensor, " link"]:
     r"""Attention :math:`\beta_{ij}` of each link, a softmax over the parents of a target."""
     source, target = parents
-    return softmax_by_target(scale * (h[target] * h[source]).sum(-1), target, len(h))
+    score = scale * (h.index_select(0, target) * h.index_select(0, source)).sum(-1)
+    return softmax_by_target(score, target, len(h))
 
 
 def parent_messages(h: Float[Tensor, "node dim"], parents: Links, scale: float) -> Float[Tensor, "node dim"]:
     r"""Messages :math:`c_i`; 0 for a node without parents."""
     weight = parent_weights(h, parents, scale)
-    return torch.zeros_like(h).index_add(0, parents[1], weight.unsqueeze(-1) * h[parents[0]])
+    return torch.zeros_like(h).index_add(0, parents[1], weight.unsqueeze(-1) * h.index_select(0, parents[0]))
 
 
 def over_time(links: Links, times: int, agents: int) -> Int[Tensor, "2 repeated"]:

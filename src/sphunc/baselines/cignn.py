@@ -92,7 +92,8 @@ class Adjacency:
 
     def __matmul__(self, x: Float[Tensor, "node dim"]) -> Float[Tensor, "node dim"]:
         source, target = self.pairs
-        return (x * self.diagonal.unsqueeze(-1)).index_add(0, target, x[source] * self.entries.unsqueeze(-1))
+        sent = x.index_select(0, source) * self.entries.unsqueeze(-1)
+        return (x * self.diagonal.unsqueeze(-1)).index_add(0, target, sent)
 
 
 def normalised(pairs: Int[Tensor, "2 pair"], nodes: int) -> Adjacency:
@@ -106,8 +107,7 @@ def edge_mask(
     alpha: Float[Tensor, "node causal"], mixing: Float[Tensor, "causal causal"], edges: Int[Tensor, "2 edge"]
 ) -> Float[Tensor, " edge"]:
     r"""Weight :math:`m_{ji}` of every edge (row 0 source j, row 1 target i)."""
-    asked = alpha @ mixing
-    score = (asked[edges[1]] * alpha[edges[0]]).sum(-1)
+    score = ((alpha @ mixing).index_select(0, edges[1]) * alpha.index_select(0, edges[0])).sum(-1)
     return torch.sigmoid(score / alpha.shape[1] ** 0.5)
 
 
@@ -116,7 +116,7 @@ def masked_mean(
 ) -> Float[Tensor, "node dim"]:
     r""":math:`\frac{1}{|N_i|} \sum_j m_{ji} h_j`; 0 without neighbours."""
     count = torch.bincount(edges[1], minlength=len(h)).clamp(min=1).to(h.dtype)
-    weighted = mask.unsqueeze(-1) * h[edges[0]]
+    weighted = mask.unsqueeze(-1) * h.index_select(0, edges[0])
     return torch.zeros_like(h).index_add(0, edges[1], weighted) / count.unsqueeze(-1)
 
 
