@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sphunc.baselines import Forecaster, forecaster
     from sphunc.causal import (
         CutGroup,
         CutLink,
@@ -55,7 +54,6 @@ _HOME = {
     "Do": "sphunc.causal",
     "Effect": "sphunc.causal",
     "Forecast": "sphunc.model.forecast",
-    "Forecaster": "sphunc.baselines",
     "InfluenceGraph": "sphunc.causal",
     "MissingExtraError": "sphunc.errors",
     "NotFittedError": "sphunc.errors",
@@ -71,7 +69,6 @@ _HOME = {
     "VonMisesFisher": "sphunc.sphere",
     "World": "sphunc.worlds",
     "discover": "sphunc.causal",
-    "forecaster": "sphunc.baselines",
     "from_frames": "sphunc.io",
     "load_dataset": "sphunc.datasets",
     "read_hif": "sphunc.io",
@@ -93,7 +90,6 @@ __all__ = [
     "Do",
     "Effect",
     "Forecast",
-    "Forecaster",
     "InfluenceGraph",
     "MissingExtraError",
     "NotFittedError",
@@ -110,7 +106,6 @@ __all__ = [
     "World",
     "__version__",
     "discover",
-    "forecaster",
     "from_frames",
     "load_dataset",
     "read_hif",
