@@ -50,6 +50,8 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"data": [{"dataset": "pheme"}]}, r"data\[0\].root: is missing. Add it."),
         ({"data": [{"tables": "nowhere"}]}, r"data\[0\].tables: got 'nowhere'; .* does not exist. Give the folder"),
         ({"data": [{"tables": "$NOT_SET_HERE/x"}]}, r"data\[0\].tables: got .*that variable is not set. Set it"),
+        ({"models": [{"name": "majority", "label": "oracle"}]}, r"models: 'oracle' is what the ceiling of a world is"),
+        ({"reference": "majorty"}, r"reference: got 'majorty'. Did you mean 'majority'\? Allowed: majority."),
         ({"variants": [{"name": "a", "models": ["b"]}]}, r"variants\[0\].models: got 'b'. Allowed: majority"),
         ({"variants": [{"name": "a", "settings": {"x": 1}}]}, r"models\[0\].settings with variant 'a': .*x"),
     ],

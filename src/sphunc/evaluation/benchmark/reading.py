@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from sphunc.baselines.registry import FORECASTERS, forecaster
 from sphunc.errors import DataError, SphuncError
+from sphunc.evaluation.benchmark.cells import ORACLE
 from sphunc.evaluation.benchmark.matrix import KINDS, Matrix, Model, OfficialData, TableData, Variant, WorldData
 from sphunc.worlds.presets import settings_for
 
@@ -124,6 +125,10 @@ def _faults(matrix: Matrix) -> Iterator[str]:
     for i, variant in enumerate(matrix.variants):
         for name in set(variant.models or ()) - set(known):
             yield f"variants[{i}].models: got {name!r}. {_allowed(name, known)}"
+    if ORACLE in known:
+        yield f"models: {ORACLE!r} is what the ceiling of a world is called. Give that model another label."
+    if "reference" in matrix.model_fields_set and matrix.reference not in known:
+        yield f"reference: got {matrix.reference!r}. {_allowed(matrix.reference, known)}"
     yield from _repeated("models", known, "Give one of them another label")
     yield from _repeated("data", [data.called for data in matrix.data], "Give one of them another label")
     yield from _repeated("variants", [variant.name for variant in matrix.variants], "Name them apart")
