@@ -92,11 +92,21 @@ def _classes(
     change = after.view(shape) - at_draw.unsqueeze(1)
     by_draw = torch.zeros_like(at_draw) if same else change.mean(1)
     outcome = _law(reading.target + by_draw.mean(1))
-    by_structure = _law(reading.target.unsqueeze(1) + change.mean(2))
-    spread = change.var(2) / draws if draws > 1 else torch.zeros_like(by_structure)
+    own = change.mean(2)
+    by_structure = _law(reading.target.unsqueeze(1) + own)
+    spread = _variance_of_mean(change, own)
     entropies = class_entropies(outcome, by_draw, by_structure, spread)
     shifted = _law(after + (reading.target - before.mean(1)).unsqueeze(1)) if keep else after[:, :0]
     return _comparison(outcome, reading.target, by_draw, outcome[:, :0], entropies, shifted, log_weights)
+
+
+def _variance_of_mean(values: Tensor, mean: Tensor) -> Tensor:
+    """Over the third axis, which is short: slice by slice, several times faster than torch's ``var``."""
+    R = values.shape[2]
+    total = torch.zeros_like(mean)
+    for d in range(R if R > 1 else 0):
+        total += (values[:, :, d] - mean).square()
+    return total / max(1, R * (R - 1))
 
 
 def _numbers(factual: Tensor, changed: Tensor, reading: NumberReading, draws: int, keep: bool) -> Comparison:

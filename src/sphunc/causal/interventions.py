@@ -217,7 +217,7 @@ def from_json(text: str, policies: Mapping[str, Callable[..., Any]] | None = Non
     return Plan(tuple(_read(row, policies or {}) for row in rows))
 
 
-def flatten(interventions: Iterable[Intervention | Plan]) -> tuple[Intervention, ...]:
+def flatten(interventions: Iterable[Any]) -> tuple[Intervention, ...]:
     """Return single interventions; anything else is refused."""
     single: list[Intervention] = []
     for one in interventions:

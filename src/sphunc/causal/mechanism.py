@@ -15,6 +15,7 @@ import torch
 from scipy.sparse import csr_matrix
 
 from sphunc._typing import Float, Links, Tensor
+from sphunc.causal.noise import row_sums
 
 SIGNAL_KEPT = 0.999
 """Share of the squared length of beliefs and priors that a basis has to hold."""
@@ -65,6 +66,11 @@ class Mechanism:
         """Return the mechanism in coordinates on a basis."""
         return replace(self, mapping=basis.mT @ self.mapping @ basis, weight=self.weight @ basis)
 
+    def driven(self) -> Mechanism:
+        r"""Return the mechanism whose forces are natural parameters: every gain times :math:`\kappa_s`."""
+        gains = {name: self.strength * getattr(self, name) for name in ("keep", "prior", "link", "pull", "cohesion")}
+        return replace(self, strength=1.0, **gains)
+
     def mean_length(self, length: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
         r"""Factor from :math:`\eta` to the mean of the state, :math:`A_D(\kappa)/\kappa` by the bound of Amos."""
         if not self.spherical:
@@ -96,6 +102,7 @@ class Company:
         influence2: squared entries of the same.
         gather2: squared entries of the same.
         spread2: squared entries of the same.
+        own: weight of an agent in what its groups tell it ``[N, M]``.
     """
 
     influence: csr_matrix | None
@@ -104,6 +111,7 @@ class Company:
     influence2: csr_matrix | None
     gather2: csr_matrix | None
     spread2: csr_matrix | None
+    own: csr_matrix | None
 
 
 def company(
@@ -128,7 +136,8 @@ def company(
     gather = spread = None
     if memberships is not None and memberships[0].numel():
         gather, spread = _averages(*memberships, agents, cut)
-    return Company(influence, gather, spread, _squared(influence), _squared(gather), _squared(spread))
+    own = None if gather is None or spread is None else spread.multiply(gather.T).tocsr()
+    return Company(influence, gather, spread, _squared(influence), _squared(gather), _squared(spread), own)
 
 
 def _averages(agent: Tensor, group: Tensor, agents: int, cut: tuple[int, ...]) -> tuple[csr_matrix, csr_matrix]:
@@ -190,13 +199,16 @@ def _pull(
     assert around.spread is not None
     assert around.gather2 is not None
     assert around.spread2 is not None
+    assert around.own is not None
     mean = spmm(around.gather, states)
     hidden = None if outside is None else spmm(around.gather2, outside)
-    cohesion = mean.square().sum(-1) if hidden is None else mean.square().sum(-1) + hidden
+    cohesion = row_sums(mean.square()) if hidden is None else row_sums(mean.square()) + hidden
     gain = mechanism.pull + mechanism.cohesion * cohesion
-    force += spmm(around.spread, mean * gain.unsqueeze(-1))
-    if beyond is not None and hidden is not None:
+    force += spmm(around.spread, mean.mul_(gain.unsqueeze(-1)))
+    if beyond is not None and hidden is not None and outside is not None:
         beyond = beyond + spmm(around.spread2, hidden * gain.square())
+        # An agent hears itself in its groups: there it does not add like a stranger.
+        beyond += 2.0 * mechanism.keep * outside * spmm(around.own, gain)
     return force, beyond
 
 

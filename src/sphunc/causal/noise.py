@@ -23,7 +23,8 @@ from sphunc._typing import Float, Tensor
 
 SPAN, SCORES = 6.0, 241
 """Normal scores of the table: -6 ... 6 in steps of 0.05."""
-SHAPES, ANGLES, REACH = 65, 4097, 14.0
+SMALL_DIM = 8
+SHAPES, ANGLES, REACH = 33, 4097, 14.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +32,21 @@ class Noise:
     """Noise of one step, for N agents and R draws.
 
     Attributes:
-        along: :math:`\\zeta` ``[N, R]``.
+        angle: coefficients of the Moebius coordinate z in powers of :math:`t_0^2`, from :math:`\\zeta`
+            ``[3, N, R]``.
         across: coordinates of g on the basis ``[N, R, r]``.
         rest: component of g along what the basis leaves of the mean ``[N, R]``.
-        beyond: squared length of what remains of g ``[N, R]``.
+        square: squared length of g in all D dimensions ``[N, R]``.
     """
 
-    along: Tensor
+    angle: Tensor
     across: Tensor
     rest: Tensor
-    beyond: Tensor
+    square: Tensor
+
+    def rows(self, part: slice) -> Noise:
+        """Return the noise of some agents."""
+        return Noise(self.angle[:, part], self.across[part], self.rest[part], self.square[part])
 
 
 def draw_noise(
@@ -48,8 +54,8 @@ def draw_noise(
 ) -> Noise:
     """Draw the noise of a step: every draw has a stream of its own, so that chunks do not change the numbers."""
     parts = [_one(agents, rank, dim, _stream(seed, step, draw)) for draw in draws]
-    along, across, rest, beyond = (torch.stack(values, 1).to(device) for values in zip(*parts, strict=True))
-    return Noise(along, across, rest, beyond)
+    along, across, rest, square = (torch.stack(values, 1).to(device) for values in zip(*parts, strict=True))
+    return Noise(angle_coefficients(along, dim), across, rest, square)
 
 
 def _stream(seed: int, step: int, draw: int) -> torch.Generator:
@@ -60,17 +66,25 @@ def _stream(seed: int, step: int, draw: int) -> torch.Generator:
 def _one(agents: int, rank: int, dim: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     along, rest = torch.randn(2, agents, generator=generator)
     across = torch.randn(agents, rank, generator=generator)
-    hidden = dim - rank
+    hidden, square = dim - rank, row_sums(across.square())
     if hidden == 0:
-        return along, across, torch.zeros(agents), torch.zeros(agents)
-    shape = torch.full((agents,), (hidden - 1) / 2)
-    beyond = 2.0 * torch._standard_gamma(shape, generator=generator) if hidden > 1 else torch.zeros(agents)  # pyright: ignore[reportPrivateUsage]
-    return along, across, rest, beyond
+        return along, across, torch.zeros(agents), square
+    square = square + rest.square()
+    if hidden > 1:
+        shape = torch.full((agents,), (hidden - 1) / 2)
+        square = square + 2.0 * torch._standard_gamma(shape, generator=generator)  # pyright: ignore[reportPrivateUsage]
+    return along, across, rest, square
+
+
+def row_sums(values: Float[Tensor, "*batch rank"]) -> Float[Tensor, "*batch"]:
+    """Sum over a short last axis, as a product with ones: several times faster than torch's own reduction."""
+    return values @ torch.ones(values.shape[-1], dtype=values.dtype)
 
 
 def perturb(
     mean: Float[Tensor, "agent draw rank"],
-    hidden: Float[Tensor, "agent draw"],
+    length: Float[Tensor, "agent draw"],
+    hidden: Float[Tensor, "agent draw"] | None,
     kappa: Float[Tensor, "agent draw"],
     noise: Noise,
     dim: int,
@@ -78,58 +92,79 @@ def perturb(
     r"""Coordinates of one draw of vMF around every mean.
 
     Args:
-        mean: coordinates of a vector along :math:`\mu`, any length ``[N, R, r]``.
-        hidden: squared length of that vector outside the basis ``[N, R]``.
+        mean: coordinates of a vector along :math:`\mu` ``[N, R, r]``.
+        length: of that vector, in all D dimensions ``[N, R]``.
+        hidden: squared part of the length that lies outside the basis ``[N, R]``; None if nothing does.
         kappa: :math:`\kappa` ``[N, R]``.
         noise: of this step.
         dim: D.
     """
-    length = (mean.square().sum(-1) + hidden).sqrt()
-    inverse = torch.where(length > 0, 1.0 / torch.where(length > 0, length, 1.0), 0.0)
-    t = along_mode(noise.along, kappa, dim)
-    dot = (noise.across * mean).sum(-1) * inverse + noise.rest * hidden.sqrt() * inverse
-    # Without a mean there is no tangent to project on, and without hidden directions g has no hidden part.
-    rest = torch.where(hidden > 0, noise.rest, 0.0) if noise.across.shape[-1] == dim else noise.rest
-    size = noise.across.square().sum(-1) + rest.square() + noise.beyond - dot.square()
+    points_somewhere = length > 0
+    inverse = torch.where(points_somewhere, 1.0 / torch.where(points_somewhere, length, 1.0), 0.0)
+    t = along_mode(noise.angle, kappa, dim)
+    dot = row_sums(noise.across * mean)
+    if hidden is None and dim <= SMALL_DIM:
+        return _perturb_small(mean * inverse.unsqueeze(-1), t, dot * inverse, noise.across)
+    if hidden is not None:
+        dot += noise.rest * hidden.sqrt()
+    dot *= inverse
+    size = noise.square - dot.square()
     across = torch.sqrt((1.0 - t.square()).clamp(min=0.0) / size.clamp(min=torch.finfo(size.dtype).tiny))
-    return torch.addcmul(noise.across * across.unsqueeze(-1), mean, ((t - across * dot) * inverse).unsqueeze(-1))
+    along = ((t - across * dot) * inverse).unsqueeze(-1)
+    return (mean * along).addcmul_(noise.across, across.unsqueeze(-1))
 
 
-def along_mode(score: Float[Tensor, "*batch"], kappa: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, "*batch"]:
+def _perturb_small(mu: Tensor, t: Tensor, dot: Tensor, g: Tensor) -> Tensor:
+    """On small spheres g may be nearly parallel to the mode: the tangent is made explicitly, and normalised."""
+    tangent = g - dot.unsqueeze(-1) * mu
+    tangent = tangent - row_sums(tangent * mu).unsqueeze(-1) * mu
+    across = (1.0 - t.square()).clamp(min=0.0).sqrt().unsqueeze(-1)
+    return torch.nn.functional.normalize(
+        t.unsqueeze(-1) * mu + across * torch.nn.functional.normalize(tangent, dim=-1), dim=-1
+    )
+
+
+def along_mode(
+    angle: Float[Tensor, power * batch], kappa: Float[Tensor, "*batch"], dim: int
+) -> Float[Tensor, "*batch"]:
     r"""Component along the mode, :math:`t = Q_\kappa(\Phi(\zeta))`: the quantile of the law of :math:`h\cdot\mu`.
 
-    Interpolated in a table of the Moebius coordinate z, :math:`t = (z + t_0)/(1 + t_0 z)`, whose law hardly depends on
-    :math:`\kappa`. Error below 1e-3 standard deviations for scores within 4; scores beyond 6 count as 6.
+    Made from the Moebius coordinate z, :math:`t = (z + t_0)/(1 + t_0 z)`, whose law changes little with
+    :math:`\kappa`: z is a quadratic in :math:`t_0^2`. Error below 0.03 standard deviations of t for scores within 3 and
+    D of 8 or more.
     """
     t0 = moebius(kappa, dim)
-    table = _table(dim).to(score.device)
-    x = ((score + SPAN) * ((SCORES - 1) / (2 * SPAN))).clamp(0, SCORES - 1.001)
-    y = (t0 * (SHAPES - 1)).clamp(0, SHAPES - 1.001)
-    i, j = x.long(), y.long()
-    u, v = x - i, y - j
-    flat, place = table.view(-1), j * SCORES + i
-    low = flat[place] * (1 - u) + flat[place + 1] * u
-    high = flat[place + SCORES] * (1 - u) + flat[place + SCORES + 1] * u
-    z = torch.sin(low * (1 - v) + high * v)
-    return (z + t0) / (1.0 + t0 * z)
+    square = t0.square()
+    z = (angle[2] * square).add_(angle[1]).mul_(square).add_(angle[0]).clamp_(-1.0, 1.0)
+    return (z + t0) / (t0 * z).add_(1.0)
 
 
 def moebius(kappa: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, "*batch"]:
-    r"""Centre :math:`t_0(\kappa)` of the Moebius map, in [0, 1)."""
-    n = dim - 1
-    b = n / (2.0 * kappa + torch.sqrt(4.0 * kappa.square() + n * n))
-    return (1.0 - b) / (1.0 + b)
+    r"""Centre of the Moebius map, :math:`t_0 = x / (1 + \sqrt{1 + x^2})` with :math:`x = 2\kappa/(D-1)`; in [0, 1)."""
+    x = kappa * (2.0 / (dim - 1))
+    return x / (x.square().add_(1.0).sqrt_().add_(1.0))
+
+
+def angle_coefficients(score: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, power * batch]:
+    """Coefficients of z at normal scores; scores beyond 6 count as 6."""
+    table = _table(dim).to(score.device)
+    x = ((score + SPAN) * ((SCORES - 1) / (2 * SPAN))).clamp(0, SCORES - 1.001)
+    low = x.long()
+    share = x - low
+    return table[:, low] * (1 - share) + table[:, low + 1] * share
 
 
 @cache
 def _table(dim: int) -> Tensor:
-    """Angle arcsin z at evenly spaced centres t0 and normal scores, float32 ``[SHAPES, SCORES]``."""
+    """Coefficients of z in powers of t0^2 at evenly spaced normal scores, float32 ``[3, SCORES]``."""
     n = dim - 1
     edge = min(math.pi / 2, REACH / math.sqrt(n))
     psi = np.linspace(-edge, edge, ANGLES)
     levels = ndtr(np.linspace(-SPAN, SPAN, SCORES))
-    rows = [_quantiles(psi, n, t0, levels) for t0 in np.linspace(0.0, 1.0 - 1e-9, SHAPES)]
-    return torch.from_numpy(np.stack(rows)).float()
+    centres = np.linspace(0.0, 1.0 - 1e-3, SHAPES)
+    angles = np.stack([_quantiles(psi, n, t0, levels) for t0 in centres])
+    powers = np.stack([np.ones(SHAPES), centres**2, centres**4], 1)
+    return torch.from_numpy(np.linalg.lstsq(powers, np.sin(angles), rcond=None)[0]).float()
 
 
 def _quantiles(psi: np.ndarray, n: int, t0: float, levels: np.ndarray) -> np.ndarray:

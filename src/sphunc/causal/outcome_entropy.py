@@ -81,7 +81,13 @@ def class_entropies(
         identification = torch.where(same, 0.0, identification)
     slope = mean.clamp(min=RAREST).log().unsqueeze(1)
     error = (by_draw * slope).sum(-1).std(1) / math.sqrt(R) if R > 1 else torch.full_like(total, math.nan)
-    return Entropies(total, total - identification, identification, error)
+    return _parts(total, identification, error)
+
+
+def _parts(total: Tensor, identification: Tensor, error: Tensor) -> Entropies:
+    """Round the total last, so that the parts add up to the bit."""
+    within = total - identification
+    return Entropies(within + identification, within, identification, error)
 
 
 def number_entropies(
@@ -107,7 +113,7 @@ def number_entropies(
     identification = -0.5 * torch.log1p(-share).sum(-1)
     by_draw = density.view(agents, Q, R).mean(1)
     error = by_draw.std(1) / math.sqrt(R) if R > 1 else torch.full_like(total, math.nan)
-    return Entropies(total, total - identification, identification, error)
+    return _parts(total, identification, error)
 
 
 def _mixture_log_density(points: Tensor, noise: Tensor) -> Tensor:

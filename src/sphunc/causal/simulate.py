@@ -16,8 +16,11 @@ from sphunc._typing import Float, Links, Tensor
 from sphunc.causal.action import Action, StateChange
 from sphunc.causal.interventions import Policy
 from sphunc.causal.mechanism import Company, Mechanism, company, drive, signal_basis
-from sphunc.causal.noise import Noise, draw_noise, perturb
+from sphunc.causal.noise import Noise, draw_noise, perturb, row_sums
 from sphunc.errors import ArgumentError
+
+BLOCK = 2**18
+"""Numbers of a block of agents: what is made of them stays in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +81,12 @@ class Moment:
     resultant: Tensor
 
 
-@dataclass
-class _Arm:
-    """States of every structure ``[N, R, r]``, in one arm."""
+@dataclass(frozen=True, eq=False)
+class _States:
+    """States of one structure in one arm ``[N, R, r]``, and their squared length outside the basis ``[N, R]``."""
 
-    states: list[Tensor]
+    inside: Tensor
+    outside: Tensor | None
 
 
 def simulate(mechanism: Mechanism, start: Start, action: Action, design: Design) -> Iterator[Moment]:
@@ -93,7 +97,7 @@ def simulate(mechanism: Mechanism, start: Start, action: Action, design: Design)
     world = _World(mechanism, start, action, design)
     arms = [Action()] if action.is_null else [Action(), action]
     first = world.noise(0)
-    states = [_Arm([world.begin(arm, first)] * len(design.strengths)) for arm in arms]
+    states = [[world.begin(arm, first)] * len(design.strengths) for arm in arms]
     for step in range(1, design.horizon + 1):
         yield world.advance(step, arms, states)
 
@@ -104,6 +108,7 @@ class _World:
     def __init__(self, mechanism: Mechanism, start: Start, action: Action, design: Design) -> None:
         self.design, self.agents, self.start = design, len(start.eta), start
         self.dim = mechanism.dim
+        mechanism = mechanism.driven()
         self.basis = _basis(mechanism, start, action, design)
         self.mechanism = mechanism if self.basis is None else mechanism.on(self.basis)
         self.eta, self.eta_outside = self._project(start.eta)
@@ -121,59 +126,76 @@ class _World:
     def noise(self, step: int) -> Noise:
         return draw_noise(self.agents, range(self.design.draws), self.rank, self.dim, seed=self.design.seed, step=step)
 
-    def begin(self, action: Action, noise: Noise) -> Tensor:
-        eta = self.eta.unsqueeze(1).expand(-1, self.design.draws, -1)
-        hidden = None if self.eta_outside is None else self.eta_outside.unsqueeze(1).expand(-1, self.design.draws)
-        states = self.settle(eta, hidden, noise)
+    def begin(self, action: Action, noise: Noise) -> _States:
+        """Draw states from the belief at the origin."""
+        R, hidden = self.design.draws, self.eta_outside
+        eta = self.eta.unsqueeze(1).expand(-1, R, -1)
+        length = self.start.eta.norm(dim=-1).unsqueeze(1).expand(-1, R)
+        states = self.settle(eta, length, None if hidden is None else hidden.unsqueeze(1).expand(-1, R), noise)
         self.intervene(action, 0, states, noise, None)
-        return states
+        return _States(states, None if self.basis is None else self.beyond(states))
 
-    def settle(self, eta: Tensor, hidden: Tensor | None, noise: Noise) -> Tensor:
+    def settle(self, eta: Tensor, length: Tensor, hidden: Tensor | None, noise: Noise) -> Tensor:
         """Draw states from their law, or take its mean."""
-        outside = torch.zeros(eta.shape[:-1]) if hidden is None else hidden
-        kappa = (eta.square().sum(-1) + outside).sqrt()
         if not self.design.sampled:
-            return eta * self.mechanism.mean_length(kappa).unsqueeze(-1)
+            return eta * self.mechanism.mean_length(length).unsqueeze(-1)
         if not self.mechanism.spherical:
             return eta / self.dim + noise.across / self.dim**0.5
-        return perturb(eta, outside, kappa, noise, self.dim)
+        return perturb(eta, length, hidden, length, noise, self.dim)
 
-    def outside(self, states: Tensor) -> Tensor | None:
-        if self.basis is None:
-            return None
-        if not (self.design.sampled and self.mechanism.spherical):
-            return torch.zeros(states.shape[:-1])
-        return (1.0 - states.square().sum(-1)).clamp(min=0)
-
-    def advance(self, step: int, arms: list[Action], states: list[_Arm]) -> Moment:
+    def advance(self, step: int, arms: list[Action], states: list[list[_States]]) -> Moment:
         """Move all samples one step; returns what is read."""
-        R, noise = self.design.draws, self.noise(step)
-        shape = (self.agents, self.design.samples, len(self.mechanism.bias))
+        R, S, noise = self.design.draws, self.design.samples, self.noise(step)
+        shape = (self.agents, S, len(self.mechanism.bias))
         read = [torch.empty(shape) for _ in arms]
         mean, square = torch.zeros(self.agents, self.rank), torch.zeros(self.agents)
         for q in range(len(self.design.strengths)):
             for a, action in enumerate(arms):
-                moved, logits = self.move(action, q, step, states[a].states[q], noise)
-                states[a].states[q] = moved
-                read[a][:, q * R : (q + 1) * R] = logits
-            mean += states[-1].states[q].sum(1)
-            square += states[-1].states[q].square().sum((1, 2))
-        S = self.design.samples
-        resultant = (mean.square().sum(-1) - square) / max(1, S * (S - 1))
+                view = read[a][:, q * R : (q + 1) * R]
+                states[a][q] = self.move(action, q, step, states[a][q], noise, view)
+            last = states[-1][q]
+            mean += last.inside.sum(1)
+            square += self.squares(last)
+        resultant = (row_sums(mean.square()) - square) / max(1, S * (S - 1))
         return Moment(read[0], read[-1], resultant.clamp(0.0, 1.0))
 
-    def move(self, action: Action, q: int, step: int, states: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
+    def squares(self, states: _States) -> Tensor:
+        """Sum over draws of the squared length inside the basis ``[N]``."""
+        if states.outside is not None and self.design.sampled:
+            return self.design.draws - states.outside.sum(1)
+        return states.inside.square().sum((1, 2))
+
+    def move(self, action: Action, q: int, step: int, states: _States, noise: Noise, logits: Tensor) -> _States:
+        """One structure, one arm, one step: returns the new states, and fills in the logits read on the way."""
         around = self.around(action, q, step - 1)
-        force, beyond = drive(self.mechanism, states, self.outside(states), self.prior, around)
-        eta = force.mul_(self.mechanism.strength)
+        eta, beyond = drive(self.mechanism, states.inside, states.outside, self.prior, around)
         if beyond is not None and self.prior_outside is not None:
-            beyond = (beyond + self.prior_outside.unsqueeze(1)) * self.mechanism.strength**2
-        length = (eta.square().sum(-1) + (0.0 if beyond is None else beyond)).sqrt()
-        moved = self.settle(eta, beyond, noise)
-        firm = self.mechanism.firm(length)
-        logits = torch.matmul(eta, self.mechanism.weight.mT).mul_(firm.unsqueeze(-1)).add_(self.mechanism.bias)
-        self.intervene(action, step, moved, noise, logits)
-        return moved, logits
+            beyond += self.prior_outside.unsqueeze(1)
+        size = max(1, BLOCK // eta[0].numel())
+        for first in range(0, self.agents, size):
+            rows = slice(first, first + size)
+            self.finish(eta[rows], None if beyond is None else beyond[rows], noise.rows(rows), logits[rows])
+        moved = _States(eta, beyond)
+        changed = self.intervene(action, step, eta, noise, logits)
+        if changed and beyond is not None:
+            beyond[changed] = self.beyond(eta[changed])
+        return moved
+
+    def finish(self, eta: Tensor, beyond: Tensor | None, noise: Noise, logits: Tensor) -> None:
+        """Read natural parameters, and put states drawn from them in their place."""
+        square = row_sums(eta.square())
+        length = (square if beyond is None else square + beyond).sqrt_()
+        firm = self.mechanism.firm(length).unsqueeze(-1)
+        torch.addcmul(self.mechanism.bias, eta @ self.mechanism.weight.mT, firm, out=logits)
+        eta.copy_(self.settle(eta, length, beyond, noise))
+        if beyond is not None:
+            beyond.copy_(self.beyond(eta))
+
+    def beyond(self, states: Tensor) -> Tensor:
+        """Squared length that the basis does not show: unit states have the rest of 1 there, means next to none."""
+        if not self.design.sampled:
+            return torch.zeros(states.shape[:-1])
+        return (1.0 - row_sums(states.square())).clamp_(min=0.0)
 
     def around(self, action: Action, q: int, step: int) -> Company:
         """Who acts on whom in structure q; kept, because it changes only where links or groups are cut."""
@@ -185,11 +207,13 @@ class _World:
             self.companies[key] = company(self.design.links, gates, self.start.memberships, self.agents, cut=cut)
         return self.companies[key]
 
-    def intervene(self, action: Action, step: int, states: Tensor, noise: Noise, logits: Tensor | None) -> None:
-        """Put interventions in place of what the mechanism gave, in the states and in what is read."""
+    def intervene(self, action: Action, step: int, states: Tensor, noise: Noise, logits: Tensor | None) -> list[int]:
+        """Put interventions in place of what the mechanism gave, in the states and in what is read; returns whose."""
+        whose = []
         for change in action.states:
             if not change.source.acts_at(step):
                 continue
+            whose.append(change.agent)
             before = states[change.agent].clone()
             states[change.agent] = self.changed(change, before, noise)
             if logits is not None:
@@ -197,6 +221,7 @@ class _World:
         for policy in action.policies:
             if policy.acts_at(step):
                 self.ask(policy, action, step, states, logits)
+        return whose
 
     def changed(self, change: StateChange, before: Tensor, noise: Noise) -> Tensor:
         target = change.direction if self.basis is None else change.direction @ self.basis
@@ -204,10 +229,10 @@ class _World:
             return target.expand_as(before)
         if change.kind == "shift":
             return turn(before, target, change.amount)
-        one = slice(change.agent, change.agent + 1)
-        local = Noise(noise.along[one], noise.across[one], noise.rest[one], noise.beyond[one])
         eta = (change.amount * target).expand(1, *before.shape)
-        return self.settle(eta, None if self.basis is None else torch.zeros(eta.shape[:-1]), local)[0]
+        return self.settle(
+            eta, torch.full(eta.shape[:-1], change.amount), None, noise.rows(slice(change.agent, change.agent + 1))
+        )[0]
 
     def reread(self, change: StateChange, before: Tensor, after: Tensor, logits: Tensor) -> None:
         """A set state is known, and read as such; a drawn or turned one moves what was read with it."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from sphunc.causal.action import Action, Direct, Names, resolve
-from sphunc.causal.interventions import Intervention, Plan, Policy, Shift, Stochastic, flatten
+from sphunc.causal.interventions import Plan, Policy, Shift, Stochastic, flatten
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.config import SphUncConfig
@@ -97,7 +97,7 @@ def check_data(asked: str, data: object) -> TemporalHypergraph:
     return data
 
 
-def check_plan(interventions: Iterable[Intervention | Plan], config: SphUncConfig) -> Plan:
+def check_plan(interventions: Iterable[Any], config: SphUncConfig) -> Plan:
     """Return the interventions as one plan; those that need the sphere are refused without it."""
     plan = Plan(flatten(interventions))
     for one in plan:

@@ -72,7 +72,8 @@ def _path(situation: Situation, action: Action, query: Query, q: int) -> list[tu
 
     def drawn(eta: Tensor, step: int) -> Tensor:
         noise = draw_noise(agents, range(R), mechanism.dim, mechanism.dim, seed=seed, step=step)
-        return perturb(eta, torch.zeros(eta.shape[:-1]), eta.norm(dim=-1), noise, mechanism.dim)
+        length = eta.norm(dim=-1)
+        return perturb(eta, length, None, length, noise, mechanism.dim)
 
     factual = drawn(start.eta.unsqueeze(1).expand(-1, R, -1), 0)
     other, path = act(action, 0, factual), []

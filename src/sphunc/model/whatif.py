@@ -77,7 +77,7 @@ class WhatIf(ABC):
 
     def intervene(
         self,
-        *interventions: Intervention | Plan,
+        *interventions: Any,
         data: TemporalHypergraph | None = None,
         origin: int | None = None,
         horizon: int | None = None,
@@ -121,7 +121,7 @@ class WhatIf(ABC):
 
     def counterfactual(
         self,
-        *interventions: Intervention | Plan,
+        *interventions: Any,
         data: TemporalHypergraph | None = None,
         origin: int | None = None,
         horizon: int | None = None,

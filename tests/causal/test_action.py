@@ -1,0 +1,76 @@
+"""Names become indices; what is unknown or contradictory is refused by name."""
+
+import pytest
+import torch
+
+from sphunc.causal.action import Names, resolve
+from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, ScaleLink, Shift, Stochastic
+from sphunc.errors import ArgumentError
+
+NAMES = Names(("a", "b", "c"), ("calm", "upset"), ("g", "h"), (0, 1, 2), 2)
+LINKS = torch.tensor([[0, 1], [1, 2]])
+
+
+def direct(kind, index, agent):
+    return torch.tensor([float(index), {"class": 1.0, "agent": 2.0, "time": 3.0}[kind]])
+
+
+def put(*interventions, horizon=3):
+    return resolve(interventions, NAMES, LINKS, direct, horizon)
+
+
+def test_states() -> None:
+    action = put(Do("a", toward="upset"), Shift("b", "c", 0.2), Stochastic("c", (0.0, 1.0), 9.0, times=1))
+    assert [change.kind for change in action.states] == ["do", "shift", "draw"]
+    assert [change.agent for change in action.states] == [0, 1, 2] == list(action.touched)
+    assert action.states[0].direction.tolist() == [1.0, 1.0]
+    assert action.states[1].direction.tolist() == [2.0, 2.0]
+    assert [change.amount for change in action.states] == pytest.approx([0.0, 0.2, 9.0])
+    assert put(Do("a", observed="c")).states[0].direction.tolist() == [2.0, 2.0]
+    assert put(Do("a", observed=1)).states[0].direction.tolist() == [1.0, 3.0]
+
+
+def test_links_and_groups_act_at_their_times() -> None:
+    action = put(CutLink("a", "b", times=1), ScaleLink("b", "c", 3.0), CutGroup("h", times=0))
+    assert action.gate_factors(1, 2).tolist() == [0.0, 3.0]
+    assert action.gate_factors(0, 2).tolist() == [1.0, 3.0]
+    assert put(CutLink("a", "b", times=1)).gate_factors(0, 2) is None
+    assert action.groups_cut(0) == (1,)
+    assert action.groups_cut(1) == ()
+    assert put().is_null
+    assert not put(Policy(lambda step, states: {})).is_null
+
+
+@pytest.mark.parametrize(
+    ("interventions", "words"),
+    [
+        ([Do("z", toward="calm")], "agent 'z' is not in the data; its 3 agents are a, b, c"),
+        ([Do("a", toward="joy")], "class 'joy' is not known; the classes are calm, upset"),
+        ([Do("a", observed="z")], r"neither an agent \(a, b, c\) nor a time up to the origin \(0, 1, 2\)"),
+        ([Do("a", (0.0, 0.0, 1.0))], "direction has 3 entries, but the model's states have 2"),
+        ([Shift("a", "joy", 0.1)], r"neither a class \(calm, upset\) nor an agent"),
+        ([CutGroup("k")], "group 'k' does not meet at the origin; groups that do: g, h"),
+        ([CutLink("c", "a")], "no influence of 'c' on 'a' is considered"),
+        ([CutLink("a", "z")], "agent 'z' is not in the data"),
+        ([Do("b", toward="calm"), CutLink("a", "b")], "contradict each other: nothing acts on 'b' while its state is"),
+        ([CutLink("a", "b"), Do("b", toward="calm")], "contradict each other"),
+        ([Do("b", toward="calm"), Do("b", toward="upset")], "the state of 'b' is decided twice"),
+        ([Shift("b", "calm", 0.1), Do("b", toward="upset")], "decided twice"),
+        ([CutLink("a", "b"), ScaleLink("a", "b", 2.0)], "they change the same link"),
+        ([CutGroup("g"), CutGroup("g")], "the group is cut twice"),
+        ([Do("a", toward="calm", times=4)], "acts at step 4, after the horizon 3"),
+    ],
+)
+def test_faults_are_named(interventions, words) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        put(*interventions)
+
+
+def test_parted_times_do_not_contradict() -> None:
+    put(Do("b", toward="calm", times=0), CutLink("a", "b", times=1), Do("b", toward="upset", times=2))
+
+
+def test_numbers_have_no_classes() -> None:
+    numbers = Names(("a",), (), (), (0,), 2)
+    with pytest.raises(ArgumentError, match="the outcomes are numbers; use direction or observed"):
+        resolve([Do("a", toward="calm")], numbers, LINKS, direct, 1)

@@ -1,0 +1,67 @@
+"""Comparison of the arms: the null is exact, blocks do not matter, effects have errors that fall with draws."""
+
+import torch
+
+from sphunc.causal import arms
+from sphunc.causal.arms import compare
+from sphunc.causal.reading import ClassReading, NumberReading
+from sphunc.causal.simulate import Moment
+
+N, Q, C = 9, 4, 3
+
+
+def moment(draws, seed=0, push=0.0, same=False, outputs=C):
+    g = torch.Generator().manual_seed(seed)
+    factual = torch.randn(N, Q * draws, outputs, generator=g)
+    changed = factual if same else factual * 0.9
+    if not same:
+        changed = changed.clone()
+        changed[..., 0] += push
+    return Moment(factual, changed, torch.zeros(N))
+
+
+def reading(seed=1):
+    g = torch.Generator().manual_seed(seed)
+    target = torch.softmax(torch.randn(N, C, generator=g), -1)
+    return ClassReading(torch.ones(N), None, torch.ones(N), target)
+
+
+def test_null_is_the_forecast_bit_by_bit() -> None:
+    one = compare(moment(5, same=True), reading(), 5, keep_samples=True)
+    assert torch.equal(one.outcome, reading().target)
+    assert torch.equal(one.outcome, one.factual)
+    assert float(one.error.max()) == 0.0
+    assert torch.allclose(one.samples.mean(1), one.outcome, atol=1e-3)
+
+
+def test_blocks_of_agents_do_not_matter(monkeypatch) -> None:
+    whole = compare(moment(5, push=1.0), reading(), 5, keep_samples=True)
+    monkeypatch.setattr(arms, "BLOCK", 1)
+    parts = compare(moment(5, push=1.0), reading(), 5, keep_samples=True)
+    for name in ("outcome", "total", "identification", "error"):
+        assert torch.allclose(getattr(whole, name), getattr(parts, name), atol=1e-3)
+    assert torch.equal(whole.within + whole.identification, whole.total)
+
+
+def test_a_push_moves_outcomes_its_way_with_an_error_that_falls() -> None:
+    few, many = (compare(moment(draws, push=1.0), reading(), draws) for draws in (8, 800))
+    assert (many.outcome[:, 0] > many.factual[:, 0]).all()
+    assert torch.allclose(many.outcome.sum(1), torch.ones(N), atol=1e-5)
+    ratio = float(few.error.mean() / many.error.mean())
+    assert 6.0 < ratio < 16.0
+    assert (few.outcome - many.outcome).abs().max() < 6 * float(few.error.max())
+
+
+def test_a_single_draw_has_no_error() -> None:
+    assert compare(moment(1, push=1.0), reading(), 1).error.isnan().all()
+
+
+def test_numbers() -> None:
+    law = NumberReading(torch.zeros(2), torch.ones(2), torch.full((N, 2), 3.0), torch.full((N, 2), 4.0))
+    null = compare(moment(5, same=True, outputs=2), law, 5)
+    assert torch.equal(null.outcome, law.target)
+    assert torch.equal(null.variance, law.variance)
+    pushed = compare(moment(50, push=1.0, outputs=2), law, 50, keep_samples=True)
+    assert torch.allclose(pushed.outcome[:, 0], torch.full((N,), 4.0), atol=0.1)
+    assert torch.equal(pushed.within + pushed.identification, pushed.total)
+    assert pushed.samples.shape == (N, 200, 2)

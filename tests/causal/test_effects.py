@@ -1,0 +1,93 @@
+"""The result as a value: target and path, ranking, frames, printing, faults."""
+
+import pytest
+import torch
+
+from sphunc.causal.effects import Effect
+from sphunc.causal.interventions import Do, Plan
+from sphunc.errors import ArgumentError
+
+H, N = 2, 4
+
+
+def effect(classes=("calm", "upset"), **changes):
+    C = len(classes) or 1
+    g = torch.Generator().manual_seed(0)
+    before = torch.softmax(torch.randn(H, N, C, generator=g), -1)
+    after = before.clone()
+    after[-1, 2] = torch.tensor([0.1, 0.9])[:C]
+    after[-1, 0] = torch.tensor([1.0, 0.0])[:C]
+    row = torch.rand(H, N, generator=g)
+    values = {
+        "plan": Plan((Do("a", toward="calm"),)),
+        "agents": ("a", "b", "c", "d"),
+        "intervened": torch.tensor([True, False, False, False]),
+        "origin": 3,
+        "times": (4, 5),
+        "class_names": classes,
+        "outcomes": after,
+        "factual_outcomes": before,
+        "effect_errors": torch.zeros(H, N, C),
+        "variances": torch.ones(H, N, 0 if classes else C),
+        "entropies": row,
+        "withins": row - 0.1,
+        "identifications": torch.full((H, N), 0.1),
+        "entropy_errors": torch.zeros(H, N),
+        "latent_bounds": -row,
+        "confidence": torch.full((N,), 0.5),
+        "samples": torch.zeros(6, N, C),
+        "structure_id": torch.arange(6),
+    }
+    return Effect(**{**values, **changes})
+
+
+def test_plain_names_are_those_of_the_target() -> None:
+    e = effect()
+    assert torch.equal(e.probabilities, e.outcomes[-1])
+    assert torch.equal(e.factual, e.factual_outcomes[-1])
+    assert torch.equal(e.entropy, e.entropies[-1])
+    assert torch.equal(e.within, e.withins[-1])
+    assert torch.equal(e.identification, e.identifications[-1])
+    assert torch.equal(e.standard_error, e.entropy_errors[-1])
+    assert torch.equal(e.latent_bound, e.latent_bounds[-1])
+    assert torch.allclose(e.size, 0.5 * e.difference.abs().sum(-1))
+    assert e.horizon == H
+    assert e.of("c") == pytest.approx({"calm": 0.1, "upset": 0.9})
+    assert "Granger" in e.assumptions
+
+
+def test_top_affected_leaves_the_intervened_out() -> None:
+    top = effect().top_affected(2)
+    assert top["agent"][0] == "c"
+    assert "a" not in effect().top_affected(10)["agent"].to_list()
+    assert len(effect().top_affected(10)) == 3
+    with pytest.raises(ArgumentError, match="count is 0"):
+        effect().top_affected(0)
+
+
+def test_frame_has_a_row_per_step_and_agent() -> None:
+    frame = effect().to_frame()
+    assert frame.shape[0] == H * N
+    assert frame["time"].to_list() == [4] * N + [5] * N
+    for column in ("p(calm)", "p(calm) factual", "effect", "entropy", "within", "identification", "confidence"):
+        assert column in frame.columns
+
+
+def test_print() -> None:
+    assert repr(effect()).startswith("Effect(Do(agent='a'")
+    assert "3 -> 5" in repr(effect())
+    assert repr(effect(coupling="named")).startswith("Counterfactual(")
+
+
+def test_numbers() -> None:
+    e = effect(())
+    assert torch.equal(e.mean, e.outcomes[-1])
+    assert torch.equal(e.variance, e.variances[-1])
+    assert "mean(0)" in e.to_frame().columns
+    assert "most_changed" not in e.top_affected().columns
+    with pytest.raises(ArgumentError, match="numbers, which have no probabilities"):
+        _ = e.probabilities
+    with pytest.raises(ArgumentError, match="classes, which have no mean"):
+        _ = effect().mean
+    with pytest.raises(ArgumentError, match="agent 'z' is not among the 4"):
+        effect().of("z")

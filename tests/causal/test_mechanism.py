@@ -1,0 +1,116 @@
+"""Forces on states: against a dense transcription, in coordinates on a basis, with groups and links cut."""
+
+import pytest
+import torch
+
+from sphunc.causal.mechanism import Mechanism, company, drive, signal_basis
+
+N, R, D, C = 7, 3, 12, 3
+
+
+def made(**changes):
+    g = torch.Generator().manual_seed(0)
+    values = {
+        "dim": D,
+        "spherical": True,
+        "keep": 0.5,
+        "prior": 0.7,
+        "link": 1.1,
+        "pull": 0.4,
+        "cohesion": -0.2,
+        "strength": 30.0,
+        "firmness": 15.0,
+        "mapping": torch.eye(D) + 0.1 * torch.randn(D, D, generator=g),
+        "weight": torch.randn(C, D, generator=g),
+        "bias": torch.randn(C, generator=g),
+    }
+    return Mechanism(**{**values, **changes})
+
+
+LINKS = torch.tensor([[0, 1, 2, 6, 3], [1, 2, 1, 0, 5]])
+GATES = torch.tensor([0.5, -0.3, 0.0, 0.8, 0.2])
+AGENT, GROUP = torch.tensor([0, 1, 2, 2, 3]), torch.tensor([0, 0, 0, 1, 1])
+
+
+def states(seed=1):
+    g = torch.Generator().manual_seed(seed)
+    return torch.nn.functional.normalize(torch.randn(N, R, D, generator=g), dim=-1)
+
+
+def dense(mechanism, h, u, links, gates, members):
+    total = mechanism.keep * h + mechanism.prior * u[:, None]
+    for (j, i), gate in zip(links.T.tolist(), gates.tolist(), strict=True):
+        total[i] += mechanism.link * gate * h[j] @ mechanism.mapping.mT
+    for i in range(N):
+        mine = [group for group in members if i in group]
+        for group in mine:
+            mean = h[group].mean(0)
+            gain = mechanism.pull + mechanism.cohesion * mean.square().sum(-1, keepdim=True)
+            total[i] += gain * mean / len(mine)
+    return total
+
+
+@pytest.mark.parametrize("cut", [(), (1,), (0, 1)])
+def test_drive_against_its_equation(cut) -> None:
+    mechanism, h, u = made(), states(), torch.randn(N, D, generator=torch.Generator().manual_seed(2))
+    around = company(LINKS, mechanism.link * GATES, (AGENT, GROUP), N, cut=cut)
+    force, outside = drive(mechanism, h, None, mechanism.prior * u, around)
+    members = [group for k, group in enumerate([[0, 1, 2], [2, 3]]) if k not in cut]
+    assert torch.allclose(force, dense(mechanism, h, u, LINKS, GATES, members), atol=1e-6)
+    assert outside is None
+
+
+def test_without_links_or_groups_an_agent_keeps_to_itself() -> None:
+    mechanism, h = made(), states()
+    around = company(LINKS[:, :0], GATES[:0], None, N)
+    force, _ = drive(mechanism, h, None, torch.zeros(N, D), around)
+    assert torch.allclose(force, 0.5 * h)
+
+
+def test_driven_forces_are_natural_parameters() -> None:
+    mechanism, h, u = made(), states(), torch.zeros(N, D)
+    plain = drive(mechanism, h, None, u, company(LINKS, mechanism.link * GATES, (AGENT, GROUP), N))[0]
+    scaled = mechanism.driven()
+    driven = drive(scaled, h, None, u, company(LINKS, scaled.link * GATES, (AGENT, GROUP), N))[0]
+    assert torch.allclose(driven, 30.0 * plain, atol=1e-4)
+
+
+def test_a_whole_basis_turns_forces_and_readings_with_it() -> None:
+    mechanism, h, u = made(), states(), states(3)[:, 0]
+    basis = torch.linalg.qr(torch.randn(D, D, generator=torch.Generator().manual_seed(4)))[0]
+    around = company(LINKS, mechanism.link * GATES, (AGENT, GROUP), N)
+    force = drive(mechanism, h, None, u, around)[0]
+    turned, beyond = drive(mechanism.on(basis), h @ basis, torch.zeros(N, R), u @ basis, around)
+    assert torch.allclose(turned, force @ basis, atol=1e-5)
+    assert torch.allclose(mechanism.on(basis).read(h @ basis), mechanism.read(h), atol=1e-5)
+    assert float(beyond.abs().max()) == 0.0
+
+
+def test_what_lies_outside_the_basis_adds_like_independent_noise() -> None:
+    mechanism = made(mapping=torch.eye(2), pull=0.0, cohesion=0.0)
+    around = company(LINKS, mechanism.link * GATES, None, N)
+    _, beyond = drive(mechanism, torch.zeros(N, R, 2), torch.ones(N, R), torch.zeros(N, 2), around)
+    assert beyond[0, 0] == pytest.approx(0.25 + (1.1 * 0.8) ** 2)
+    assert beyond[1, 0] == pytest.approx(0.25 + (1.1 * 0.5) ** 2)
+    assert beyond[4, 0] == pytest.approx(0.25)
+
+
+def test_mean_and_firm_factors() -> None:
+    length = torch.tensor([0.0, 15.0, 1e6])
+    assert made().firm(length)[1] * 15 == pytest.approx(0.5**0.5)
+    assert float(made().mean_length(length)[2]) * 1e6 == pytest.approx(1.0, abs=1e-3)
+    assert made(spherical=False).firm(length).tolist() == pytest.approx([1 / D] * 3)
+    assert made(spherical=False).mean_length(length).tolist() == pytest.approx([1 / D] * 3)
+
+
+def test_signal_basis_holds_what_it_must() -> None:
+    g = torch.Generator().manual_seed(5)
+    signal = torch.randn(40, 3, generator=g) @ torch.randn(3, 30, generator=g)
+    exact = torch.randn(2, 30, generator=g)
+    basis = signal_basis(30, exact, [signal, torch.zeros(4, 30)])
+    assert basis.shape == (30, 5)
+    assert torch.allclose(basis.mT @ basis, torch.eye(5), atol=1e-5)
+    for vectors in (exact, signal):
+        assert torch.allclose(vectors @ basis @ basis.mT, vectors, atol=1e-3)
+    assert signal_basis(30, exact, [torch.randn(40, 30, generator=g)]) is None
+    assert signal_basis(30, exact, [torch.zeros(4, 30)]).shape == (30, 2)

@@ -1,0 +1,71 @@
+"""Noise apart from its law: the law is von Mises-Fisher for every basis, and equal noise gives equal states."""
+
+import pytest
+import torch
+from scipy.stats import ks_2samp
+
+from sphunc.causal.noise import draw_noise, moebius, perturb, row_sums
+from sphunc.sphere import mean_resultant_length
+from sphunc.sphere.sampling import draw
+
+COUNT = 20_000
+# Of two empirical laws of this size, with probability 1e-4, plus what the quadratic in t0 is off by.
+FARTHEST = 2.2 * (2 / COUNT) ** 0.5
+
+
+def spread(dim, rank, kappa, seed=0):
+    noise = draw_noise(COUNT, range(1), rank, dim, seed=seed, step=0)
+    mean = torch.zeros(COUNT, 1, rank)
+    mean[..., 0] = 0.8
+    hidden = None if rank == dim else torch.full((COUNT, 1), 0.36)
+    if rank == dim:
+        mean[..., 1] = 0.6
+    return perturb(mean, torch.ones(COUNT, 1), hidden, torch.full((COUNT, 1), kappa), noise, dim)[:, 0]
+
+
+@pytest.mark.parametrize("kappa", [0.5, 20.0, 300.0])
+@pytest.mark.parametrize(("dim", "rank"), [(3, 3), (8, 8), (32, 32), (32, 6), (128, 12), (12, 11)])
+def test_the_law_is_von_mises_fisher_on_every_basis(dim, rank, kappa) -> None:
+    x = spread(dim, rank, kappa)
+    mu = torch.zeros(1, dim, dtype=torch.double)
+    mu[0, 0], mu[0, 1 if rank == dim else rank] = 0.8, 0.6
+    wanted, _ = draw(mu, torch.tensor([kappa], dtype=torch.double), COUNT, torch.Generator().manual_seed(1))
+    for axis in (0, 1, rank - 1):
+        assert ks_2samp(x[:, axis].numpy(), wanted[:, 0, axis].numpy()).statistic < FARTHEST
+    length, wanted_length = x.norm(dim=1), wanted[:, 0, :rank].norm(dim=1)
+    if rank == dim:
+        assert torch.allclose(length, torch.ones(COUNT), atol=1e-5)
+    else:
+        assert ks_2samp(length.numpy(), wanted_length.numpy()).statistic < FARTHEST
+
+
+def test_error_of_the_mean_falls_with_the_root_of_the_count() -> None:
+    x = spread(32, 32, 20.0)[:, 0]
+    wanted = 0.8 * float(mean_resultant_length(torch.tensor(20.0), 32))
+    for n in (200, 2000, 20_000):
+        assert abs(float(x[:n].mean()) - wanted) < 4 * float(x.std()) / n**0.5
+
+
+def test_streams_belong_to_seed_step_and_draw() -> None:
+    both = draw_noise(5, range(4), 3, 9, seed=1, step=2)
+    alone = draw_noise(5, range(2, 4), 3, 9, seed=1, step=2)
+    assert torch.equal(both.across[:, 2:], alone.across)
+    assert torch.equal(both.angle[:, :, 2:], alone.angle)
+    assert not torch.equal(both.across, draw_noise(5, range(4), 3, 9, seed=1, step=3).across)
+    assert not torch.equal(both.across, draw_noise(5, range(4), 3, 9, seed=2, step=2).across)
+    assert torch.equal(both.rows(slice(1, 3)).square, both.square[1:3])
+
+
+def test_a_mean_that_points_nowhere_gives_finite_states() -> None:
+    noise = draw_noise(50, range(3), 16, 16, seed=0, step=0)
+    zero = torch.zeros(50, 3)
+    assert perturb(torch.zeros(50, 3, 16), zero, None, zero, noise, 16).isfinite().all()
+
+
+def test_moebius_centre_and_row_sums() -> None:
+    kappa = torch.tensor([0.0, 1.0, 1e6])
+    n = 9
+    b = n / (2 * kappa.double() + torch.sqrt(4 * kappa.double() ** 2 + n * n))
+    assert torch.allclose(moebius(kappa, 10).double(), (1 - b) / (1 + b), atol=1e-6)
+    x = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(0))
+    assert torch.allclose(row_sums(x), x.sum(-1), atol=1e-6)

@@ -1,0 +1,80 @@
+"""Entropies: exact parts, bias removed, agreement with the jackknife, the Gaussian limit, the bound of states."""
+
+import math
+
+import pytest
+import torch
+
+from sphunc.causal.outcome_entropy import class_entropies, correction, entropy, latent_bound, number_entropies
+from sphunc.sphere import mean_resultant_length, vmf_entropy
+
+
+def drawn(agents, draws, classes, seed, spread=1.0):
+    g = torch.Generator().manual_seed(seed)
+    lean = torch.linspace(2.0, 0.0, classes, dtype=torch.double)
+    return torch.softmax(lean + spread * torch.randn(agents, draws, classes, generator=g, dtype=torch.double), -1)
+
+
+def test_correction_removes_the_bias_and_equals_the_jackknife() -> None:
+    S, reps = 40, 4000
+    p = drawn(reps, S, 5, 0)
+    truth = entropy(drawn(1, 400_000, 5, 1).mean(1))
+    mean = p.mean(1)
+    corrected = entropy(mean) + correction(mean, p.var(1) / S)
+    assert float(entropy(mean).mean() - truth) < -0.002
+    assert abs(float(corrected.mean() - truth)) < 4 * float(corrected.std()) / reps**0.5 + 3e-4
+    left_out = entropy((mean.unsqueeze(1) * S - p) / (S - 1)).mean(1)
+    jackknife = S * entropy(mean) - (S - 1) * left_out
+    assert (corrected - jackknife).abs().max() < 2e-3
+
+
+def test_parts_add_up_and_identification_is_zero_when_structures_agree() -> None:
+    p = drawn(6, 8, 3, 2)
+    same = p.mean(1, keepdim=True).expand(-1, 4, -1)
+    known = class_entropies(p.mean(1), p, same, torch.zeros_like(same))
+    assert (known.identification == 0).all()
+    other = drawn(6, 4, 3, 3, 3.0)
+    unknown = class_entropies(other.mean(1), other[:, :1].expand(-1, 8, -1), other, torch.zeros_like(other))
+    assert (unknown.identification > 0.01).all()
+    for parts in (known, unknown):
+        assert torch.equal(parts.within + parts.identification, parts.total)
+    wanted = entropy(other.mean(1)) - entropy(other).mean(1)
+    assert torch.allclose(unknown.identification, wanted)
+
+
+def test_error_is_that_of_repeated_experiments_and_falls_with_the_root() -> None:
+    errors = {}
+    for R in (10, 1000):
+        p = drawn(300, R, 4, R)
+        parts = class_entropies(p.mean(1), p, p.mean(1, keepdim=True), torch.zeros(300, 1, 4))
+        assert float(parts.error.mean()) == pytest.approx(float(parts.total.std()), rel=0.25)
+        errors[R] = float(parts.error.mean())
+    assert errors[10] / errors[1000] == pytest.approx(10.0, rel=0.15)
+    single = drawn(3, 1, 4, 0)
+    assert class_entropies(single[:, 0], single, single, torch.zeros(3, 1, 4)).error.isnan().all()
+
+
+def test_entropy_never_exceeds_that_of_the_uniform_law() -> None:
+    p = drawn(50, 3, 3, 5, 4.0)
+    flat = torch.full((50, 3), 1 / 3, dtype=torch.double)
+    assert class_entropies(flat, p, p[:, :1], torch.zeros(50, 1, 3)).total.max() <= math.log(3) + 1e-12
+
+
+def test_numbers_have_the_entropy_of_their_mixture() -> None:
+    g = torch.Generator().manual_seed(6)
+    means = 1.5 * torch.randn(8, 10, 40, 1, generator=g)
+    noise = torch.full((8, 1), 0.75)
+    parts = number_entropies(means, noise, noise + means.flatten(1, 2).var(1))
+    wanted = 0.5 * math.log(2 * math.pi * math.e * (0.75 + 1.5**2))
+    assert torch.allclose(parts.total, torch.full((8,), wanted), atol=0.12)
+    assert torch.equal(parts.within + parts.identification, parts.total)
+    still = number_entropies(torch.zeros(2, 3, 4, 2), torch.ones(2, 2), torch.ones(2, 2))
+    assert torch.allclose(still.total, torch.full((2,), math.log(2 * math.pi * math.e)), atol=1e-5)
+    assert (still.identification == 0).all()
+
+
+def test_latent_bound_is_that_of_a_von_mises_fisher_law() -> None:
+    kappa = torch.tensor([0.5, 30.0, 300.0], dtype=torch.double)
+    resultant = mean_resultant_length(kappa, 16).square()
+    assert torch.allclose(latent_bound(resultant, 16), vmf_entropy(kappa, 16), atol=1e-6)
+    assert latent_bound(torch.tensor([0.0, 1.0, -0.1]), 16).isfinite().all()

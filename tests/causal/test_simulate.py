@@ -1,0 +1,177 @@
+"""Both arms: same noise, blocked links, the linear limit, coordinates on a basis against the full sphere."""
+
+import pytest
+import torch
+
+from sphunc.causal.action import Action, StateChange
+from sphunc.causal.interventions import CutLink, Do, Policy, Shift, Stochastic
+from sphunc.causal.mechanism import Mechanism
+from sphunc.causal.simulate import Design, Start, simulate, turn
+from sphunc.errors import ArgumentError
+from sphunc.sphere import mean_resultant_length
+
+N, D, C = 6, 24, 3
+LINKS = torch.tensor([[0, 1, 2], [1, 2, 0]])
+
+
+def unit(*shape, seed=0):
+    return torch.nn.functional.normalize(torch.randn(*shape, generator=torch.Generator().manual_seed(seed)), dim=-1)
+
+
+def mechanism(**changes):
+    values = {
+        "dim": D,
+        "spherical": True,
+        "keep": 0.5,
+        "prior": 0.5,
+        "link": 1.0,
+        "pull": 0.0,
+        "cohesion": 0.0,
+        "strength": 60.0,
+        "firmness": 20.0,
+        "mapping": torch.eye(D),
+        "weight": 3.0 * unit(C, D, seed=1),
+        "bias": torch.zeros(C),
+    }
+    return Mechanism(**{**values, **changes})
+
+
+def start():
+    return Start(40.0 * unit(N, D, seed=2), unit(N, D, seed=3), None)
+
+
+def design(strengths=(0.5, 0.5, 0.0), draws=50, horizon=3, **changes):
+    values = torch.tensor(strengths).reshape(-1, 3)
+    return Design(LINKS, values, draws, horizon, 0, **changes)
+
+
+def do(agent, direction, kind="do", amount=0.0, source=None):
+    return StateChange(kind, agent, direction, amount, source or Do("x", toward="y"))
+
+
+def last(*arguments):
+    return list(simulate(*arguments))[-1]
+
+
+def test_without_an_action_both_arms_are_one() -> None:
+    moment = last(mechanism(), start(), Action(), design())
+    assert moment.changed is moment.factual
+
+
+def test_do_reaches_descendants_only_and_blocks_what_acts_on_the_agent() -> None:
+    target = unit(D, seed=4)
+    moments = list(simulate(mechanism(), start(), Action((do(0, target),)), design()))
+    gap = [(m.changed - m.factual).abs().amax((1, 2)) for m in moments]
+    assert (gap[0] > 1e-3).tolist() == [True, True, False, False, False, False]
+    assert (gap[2] > 1e-4).tolist() == [True, True, True, False, False, False]
+    assert all((g[3:] == 0).all() for g in gap)
+    logits = mechanism().read(target)
+    assert torch.allclose(moments[2].changed[0], logits.expand(50, -1), atol=1e-5)
+    into_it = last(mechanism(), start(), Action((do(2, target),)), design((0.5, 9.0, 0.0)))
+    assert torch.allclose(into_it.changed[2], logits.expand(50, -1), atol=1e-5)
+
+
+def test_do_at_the_origin_only_lets_the_agent_go_again() -> None:
+    once = do(0, unit(D, seed=4), source=Do("x", toward="y", times=0))
+    moment = last(mechanism(), start(), Action((once,)), design())
+    assert moment.changed[0].std(0).max() > 0.01
+
+
+def test_cut_link_is_the_structure_without_it() -> None:
+    cut = Action(factors=((0, 0.0, CutLink("a", "b")),))
+    without = last(mechanism(), start(), Action(), design((0.0, 0.5, 0.0)))
+    assert torch.allclose(last(mechanism(), start(), cut, design()).changed, without.factual, atol=1e-5)
+
+
+def test_structures_share_their_noise() -> None:
+    moment = last(mechanism(), start(), Action(), design([(0.5, 0.5, 0.0), (0.5, 0.5, 0.0), (0.0, 0.5, 0.0)]))
+    by = moment.factual.view(N, 3, 50, C)
+    assert torch.equal(by[:, 0], by[:, 1])
+    assert not torch.equal(by[1, 0], by[1, 2])
+    assert torch.equal(by[3:, 0], by[3:, 2])
+
+
+def test_stochastic_draws_from_its_law_and_shift_turns() -> None:
+    mu = unit(D, seed=5)
+    draw = Action((do(0, mu, "draw", 30.0, Stochastic("x", "y", 30.0)),))
+    moment = last(mechanism(weight=mu.expand(C, D)), start(), draw, design(draws=4000, horizon=1))
+    wanted = float(mean_resultant_length(torch.tensor(30.0), D))
+    assert float(moment.changed[0].mean()) == pytest.approx(
+        wanted, abs=4 * float(moment.changed[0, :, 0].std()) / 4000**0.5
+    )
+    shift = Action((do(0, mu, "shift", 3.2, Shift("x", "y", 3.0)),))
+    turned = last(mechanism(), start(), shift, design())
+    assert (turned.changed[1] - turned.factual[1]).abs().max() > 0.01
+
+
+def test_policy_decides_from_states() -> None:
+    mirror = Policy(lambda step, states: {"p0": -states[:, 1]})
+    moment = last(mechanism(), start(), Action(policies=(mirror,), agents=("p0", "p1")), design())
+    assert (moment.changed[0] - moment.factual[0]).abs().max() > 0.1
+    stranger = Policy(lambda step, states: {"nobody": states[0, 0]})
+    with pytest.raises(ArgumentError, match="'nobody', which is not in the data"):
+        last(mechanism(), start(), Action(policies=(stranger,), agents=("p0",)), design())
+
+
+def test_linear_limit_has_its_closed_form() -> None:
+    """Gaussian states: the mean of the reading is a product of matrices, its error falls with the root of S."""
+    flat = mechanism(spherical=False, strength=float(D))
+    target = unit(D, seed=6)
+    mean = start().eta / D
+    influence = torch.zeros(N, N)
+    influence[1, 0], influence[2, 1] = 0.5, 0.5
+    for arm in (False, True):
+        m = mean.clone()
+        if arm:
+            m[0] = target
+        for _ in range(3):
+            force = 0.5 * m + influence @ m + 0.5 * start().prior
+            m = force.clone()
+            if arm:
+                m[0] = target
+        wanted = flat.read(m)
+        for draws in (100, 10_000):
+            moment = last(flat, start(), Action((do(0, target),)), design(draws=draws))
+            got = moment.changed if arm else moment.factual
+            error = got.std(1) / draws**0.5
+            assert ((got.mean(1) - wanted).abs() <= 4.5 * error + 1e-5).all()
+
+
+def test_means_in_place_of_draws_are_a_mean_field_roll() -> None:
+    m = mechanism()
+    eta = start().eta
+    influence = torch.zeros(N, N)
+    influence[1, 0], influence[2, 1] = 0.5, 0.5
+    for _ in range(3):
+        mean = eta * m.mean_length(eta.norm(dim=-1)).unsqueeze(-1)
+        eta = 60.0 * (0.5 * mean + influence @ mean + 0.5 * start().prior)
+    wanted = m.read(eta * m.firm(eta.norm(dim=-1)).unsqueeze(-1))
+    for reduced in (False, True):
+        moment = last(m, start(), Action(), design(draws=2, sampled=False, reduced=reduced))
+        assert torch.allclose(moment.factual[:, 0], wanted, atol=1e-4)
+
+
+def test_a_basis_gives_the_law_of_the_full_sphere() -> None:
+    """Signals in 4 of 48 dimensions: readings of both simulations agree in mean and spread, effects too."""
+    wide = 48
+    low = unit(4, wide, seed=7)
+    begin = Start(unit(N, 4, seed=8) @ low * 40, unit(N, 4, seed=9) @ low, (torch.arange(N), torch.arange(N) // 3))
+    m = mechanism(dim=wide, mapping=torch.eye(wide), weight=3.0 * unit(C, 4, seed=10) @ low, pull=0.3, cohesion=0.2)
+    action = Action((do(0, torch.nn.functional.normalize(low[0], dim=0)),))
+    size = 3000
+    both = [last(m, begin, action, design(draws=size, reduced=reduced)) for reduced in (False, True)]
+    for arm in ("factual", "changed"):
+        full, short = (getattr(moment, arm) for moment in both)
+        error = (full.var(1) + short.var(1)).sqrt() / size**0.5
+        assert ((full.mean(1) - short.mean(1)).abs() < 5 * error + 0.1).all()
+        assert torch.allclose(full[1:].std(1), short[1:].std(1), rtol=0.1)
+    assert torch.allclose(both[0].resultant, both[1].resultant, atol=0.03)
+
+
+def test_turn_stops_at_the_target_and_keeps_the_length() -> None:
+    h, target = unit(5, D, seed=11), unit(D, seed=12)
+    assert torch.allclose(turn(h, target, 3.2), target.expand(5, -1), atol=1e-4)
+    by = turn(h, target, 0.3)
+    assert torch.allclose(by.norm(dim=-1), torch.ones(5), atol=1e-5)
+    assert torch.allclose(torch.acos((by * h).sum(-1)), torch.full((5,), 0.3), atol=1e-3)
+    assert torch.equal(turn(target.expand(1, -1), target, 0.3), target.expand(1, -1))

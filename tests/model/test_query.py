@@ -1,0 +1,61 @@
+"""Questions are checked before any work: amounts, data, plans, structures."""
+
+import pytest
+import torch
+
+from sphunc.causal.interventions import Do, Shift
+from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.model.config import SphUncConfig
+from sphunc.model.query import Amounts, Query, check_data, check_plan, check_structure, names_of
+from sphunc.model.situation import no_links
+from sphunc.model.structure import no_structure
+
+CONFIG = SphUncConfig(dim=8)
+
+
+def test_amounts_take_the_settings_and_leave_draws_for_every_structure(short_data) -> None:
+    amounts = Amounts().settled(short_data, CONFIG)
+    assert (amounts.origin, amounts.horizon, amounts.samples, amounts.structures) == (3, 1, 100, 20)
+    assert Amounts(samples=10).settled(short_data, CONFIG).structures == 2
+    assert Amounts(samples=3, structures=9).settled(short_data, CONFIG).structures == 3
+
+
+@pytest.mark.parametrize(
+    ("amounts", "words"),
+    [
+        (Amounts(horizon=1.5), "horizon=1.5 must be a whole number, got float"),
+        (Amounts(samples=True), "samples=True must be a whole number"),
+        (Amounts(origin="last"), "origin='last' must be a time index"),
+        (Amounts(seed=None), "seed=None must be a whole number"),
+    ],
+)
+def test_amounts_of_a_wrong_type(amounts, words, short_data) -> None:
+    with pytest.raises(ArgumentTypeError, match=words):
+        amounts.settled(short_data, CONFIG)
+
+
+def test_seeds_below_zero_are_refused(short_data) -> None:
+    with pytest.raises(ArgumentError, match="seed=-1 must be at least 0"):
+        Amounts(seed=-1).settled(short_data, CONFIG)
+
+
+def test_plans_data_and_structures() -> None:
+    assert len(check_plan([Do("a", toward="x") & Do("b", toward="x")], CONFIG)) == 2
+    with pytest.raises(ArgumentError, match="Shift needs states on the sphere"):
+        check_plan([Shift("a", "x", 0.1)], SphUncConfig(geometry="euclidean"))
+    with pytest.raises(ArgumentTypeError, match="effect needs data="):
+        check_data("effect", 3)
+    with pytest.raises(ArgumentError, match="scm=False"):
+        check_structure("intervene", SphUncConfig(scm=False), no_structure())
+    with pytest.raises(ArgumentError, match="none could be learned"):
+        check_structure("intervene", CONFIG, no_structure())
+
+
+def test_query_rounds_draws_up_and_checks_names(short_data) -> None:
+    names = names_of(short_data, short_data.class_names, 8)
+    amounts = Amounts(samples=7).settled(short_data, CONFIG)
+    plan = check_plan([Do(short_data.node_ids[0], toward=short_data.class_names[0])], CONFIG)
+    query = Query(plan, short_data, short_data, amounts, no_links(), names, False)
+    query.check()
+    assert query.draws == 7
+    assert query.action(lambda *_: torch.ones(8)).touched == (0,)

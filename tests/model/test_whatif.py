@@ -1,0 +1,269 @@
+"""What-if questions, end to end: the null, effects, their parts, counterfactuals, dowhy's names, every fault."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import sphunc
+from sphunc.errors import ArgumentError, ArgumentTypeError, NotFittedError
+from sphunc.model.estimator import SphUnc
+from sphunc.model.situation import known_links, no_links
+from sphunc.model.whatif import as_interventions
+
+SMALL = {"dim": 10, "layers": 1, "epochs": 3, "patience": 3, "folds": 2, "aleatoric_width": 4, "structure_epochs": 0}
+
+
+def fitted(data, **settings):
+    return SphUnc(**{**SMALL, **settings}).fit(data, verbose=False)
+
+
+@pytest.fixture(scope="module")
+def data(short_data):
+    return short_data
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    model = fitted(data)
+    with torch.no_grad():
+        model.network_.readout.weight.normal_(generator=torch.Generator().manual_seed(0))
+    return model
+
+
+@pytest.fixture(scope="module")
+def calm(data):
+    return data.class_names[0]
+
+
+def chain(strength=2.0, structures=1):
+    """Agent 0 acts on 1, 1 on 2; with several structures the first link is there in half of them."""
+    links = torch.tensor([[0, 1], [1, 2]])
+    given = known_links(links, torch.tensor([strength, strength]))
+    if structures == 1:
+        return given
+    rows = given.strengths.repeat(structures, 1)
+    rows[::2, 0] = 0.0
+    return replace(given, strengths=rows, gates=rows.mean(0))
+
+
+def without_groups(data):
+    nothing = data.hyperedge_index[:, :0]
+    return replace(
+        data, hyperedge_index=nothing, hyperedge_time=data.hyperedge_time[:0], num_hyperedges=0, hyperedge_ids=()
+    )
+
+
+@pytest.mark.parametrize("samples", [1, 7, 40])
+def test_nothing_changed_is_the_forecast_exactly(model, data, samples) -> None:
+    effect = model.intervene(data=data, horizon=3, samples=samples)
+    assert torch.equal(effect.outcomes[0], model.predict(data).probabilities)
+    assert torch.equal(effect.outcomes, effect.factual_outcomes)
+    assert torch.equal(
+        model.intervene(data=data, origin=1, samples=4).probabilities, model.predict(data, 1).probabilities
+    )
+
+
+def test_longer_horizons_of_the_model_are_met_too(data) -> None:
+    model = fitted(data, horizon=2)
+    effect = model.intervene(data=data, horizon=3, samples=8)
+    assert torch.equal(effect.outcomes[1], model.predict(data).probabilities)
+    assert effect.times == (4, 5, 6)
+
+
+def test_without_links_and_groups_nobody_else_moves(model, data, calm) -> None:
+    lonely = without_groups(data)
+    do = sphunc.Do(data.node_ids[4], toward=calm)
+    effect = model.intervene(do, data=lonely, horizon=3, samples=20, scenario=no_links())
+    others = torch.arange(data.num_nodes) != 4
+    assert (effect.difference[others] == 0).all()
+    assert effect.size[4] > 0
+    assert effect.intervened.nonzero().flatten().tolist() == [4]
+
+
+def test_do_moves_descendants_and_blocks_incoming_links(model, data, calm) -> None:
+    lonely = without_groups(data)
+    arguments = {"data": lonely, "horizon": 2, "samples": 40, "scenario": chain()}
+    first = model.intervene(sphunc.Do(data.node_ids[0], toward=calm), **arguments)
+    assert (first.size > 1e-6).nonzero().flatten().tolist() == [0, 1, 2]
+    middle = sphunc.Do(data.node_ids[1], toward=calm)
+    both = model.intervene(middle, sphunc.Do(data.node_ids[0], toward=calm), **arguments)
+    alone = model.intervene(middle, **arguments)
+    assert torch.allclose(both.probabilities[1:], alone.probabilities[1:], atol=1e-6)
+
+
+def test_cutting_the_link_takes_the_effect_away(model, data, calm) -> None:
+    arguments = {"data": without_groups(data), "horizon": 1, "samples": 40, "scenario": chain()}
+    a, b = data.node_ids[:2]
+    cut = model.intervene(sphunc.CutLink(a, b), **arguments)
+    both = model.intervene(sphunc.CutLink(a, b) & sphunc.Do(a, toward=calm), **arguments)
+    assert torch.allclose(cut.probabilities[1], both.probabilities[1], atol=1e-6)
+    assert cut.size[1] > 1e-4
+
+
+def test_cutting_a_group_moves_its_members(model, data) -> None:
+    last = data.hyperedge_time[data.hyperedge_index[1]] == data.num_times - 1
+    group = int(data.hyperedge_index[1, last][0])
+    members = data.hyperedge_index[0, data.hyperedge_index[1] == group]
+    with torch.no_grad():
+        model.network_.step.gains["pull"].fill_(1.0)
+    effect = model.intervene(
+        sphunc.CutGroup(data.hyperedge_ids[group]), data=data, horizon=1, samples=20, scenario=no_links()
+    )
+    assert set((effect.size > 1e-7).nonzero().flatten().tolist()) == set(members.tolist())
+
+
+def test_parts_add_up_and_identification_needs_doubt(model, data, calm) -> None:
+    do = sphunc.Do(data.node_ids[0], toward=calm)
+    known = model.intervene(do, data=data, horizon=2, samples=40, scenario=chain())
+    doubt = model.intervene(do, data=data, horizon=2, samples=40, scenario=chain(structures=10))
+    for effect in (known, doubt, model.intervene(do, data=data, horizon=2, samples=40)):
+        assert torch.equal(effect.withins + effect.identifications, effect.entropies)
+        assert ((effect.confidence >= 0) & (effect.confidence <= 1)).all()
+        assert torch.allclose(effect.outcomes.sum(-1), torch.ones(2, data.num_nodes), atol=1e-4)
+    assert (known.identifications == 0).all()
+    assert doubt.identification[1] > 1e-3
+
+
+def test_errors_fall_with_the_root_of_the_samples_and_seeds_reproduce(model, data, calm) -> None:
+    do = sphunc.Do(data.node_ids[0], toward=calm)
+    arguments = {"data": data, "horizon": 1, "structures": 2}
+    few, many = (model.intervene(do, samples=samples, **arguments) for samples in (20, 2000))
+    ratio = float(few.effect_error[1].mean() / many.effect_error[1].mean())
+    assert 5.0 < ratio < 20.0
+    again, other = (model.intervene(do, samples=20, seed=seed, **arguments) for seed in (0, 1))
+    assert torch.equal(few.outcomes, again.outcomes)
+    assert not torch.equal(few.outcomes, other.outcomes)
+
+
+def test_counterfactual_under_the_factual_action_is_the_factual(model, data, calm) -> None:
+    told = model.counterfactual(data=data, origin=1, horizon=3, samples=20)
+    assert torch.equal(told.outcomes, told.factual_outcomes)
+    assert told.observed.any(1).tolist() == [True, True, False]
+    seen = told.observed[0]
+    wanted = torch.nn.functional.one_hot(data.y[2], data.num_classes).float()
+    assert torch.allclose(told.outcomes[0][seen], wanted[seen], atol=1e-5)
+    other = model.counterfactual(sphunc.Do(data.node_ids[0], toward=calm), data=data, origin=1, horizon=2, samples=20)
+    assert other.size.max() > 0
+    assert "Moebius" in other.coupling
+    assert repr(other).startswith("Counterfactual(")
+    assert torch.equal(other.withins + other.identifications, other.entropies)
+
+
+def test_shift_stochastic_policy_and_times(model, data, calm) -> None:
+    a, b, c = data.node_ids[:3]
+    plan = sphunc.Shift(a, calm, 0.5) & sphunc.Stochastic(b, c, 30.0, times=1) & sphunc.Do(c, observed=0, times=[0, 2])
+    effect = model.intervene(plan, data=data, horizon=2, samples=20)
+    assert effect.intervened[:3].all()
+    still = sphunc.Policy(lambda step, states: {a: states[:, 1]})
+    assert model.intervene(still, data=data, horizon=2, samples=8).size[0] > 0
+
+
+def test_names_of_dowhy(model, data, calm) -> None:
+    a, b = data.node_ids[:2]
+    difference = model.average_causal_effect(a, {a: calm}, {a: data.class_names[1]}, data, 20)
+    assert set(difference) == set(data.class_names)
+    assert difference[calm] > 0
+    contrast = model.effect(b, [sphunc.Do(a, toward=calm)], observed_data=data, num_samples_to_draw=20)
+    assert contrast.error.isfinite().all()
+    drawn = model.interventional_samples({a: calm}, data, 20)
+    assert drawn.shape == (20, data.num_nodes)
+    assert set(drawn[str(b)].to_list()) <= set(data.class_names)
+    assert model.counterfactual_samples({a: b}, data, origin=1, samples=20).shape[0] == 20
+    with pytest.raises(ArgumentError, match="target_node 'nobody' is not in the data"):
+        model.effect("nobody", {a: calm}, observed_data=data)
+
+
+def test_sweep(model, data, calm) -> None:
+    frame = model.sweep(data.node_ids[0], calm, (0.0, 1.0), data=data, samples=20)
+    assert frame["angle"].to_list() == [0.0, 1.0]
+    assert frame["effect"][0] == pytest.approx(0.0, abs=1e-6)
+    assert frame["effect"][1] > frame["effect"][0]
+
+
+def test_numbers_are_answered_too(short_data) -> None:
+    y = short_data.y.float().unsqueeze(-1) * short_data.y_mask.unsqueeze(-1)
+    data = replace(short_data, y=y, class_names=())
+    model = fitted(data)
+    null = model.intervene(data=data, samples=8)
+    assert torch.equal(null.mean, model.predict(data).mean)
+    assert torch.equal(null.variance, model.predict(data).variance)
+    effect = model.intervene(sphunc.Do(data.node_ids[0], observed=data.node_ids[1]), data=data, horizon=2, samples=20)
+    assert torch.equal(effect.withins + effect.identifications, effect.entropies)
+    assert effect.mean.isfinite().all()
+    told = model.counterfactual(data=data, origin=1, horizon=1, samples=8)
+    assert torch.allclose(told.outcomes, told.factual_outcomes)
+
+
+def test_the_plane_knows_do_but_no_turning(data, calm) -> None:
+    flat = fitted(data, geometry="euclidean")
+    do = sphunc.Do(data.node_ids[0], toward=calm)
+    assert torch.equal(flat.intervene(data=data, samples=8).probabilities, flat.predict(data).probabilities)
+    assert flat.intervene(do, data=data, samples=8, horizon=2).outcomes.isfinite().all()
+    with pytest.raises(ArgumentError, match="Shift needs states on the sphere"):
+        flat.intervene(sphunc.Shift(data.node_ids[0], calm, 0.1), data=data)
+
+
+def test_new_and_missing_agents_are_matched_by_id(model, data, calm) -> None:
+    named = replace(data, node_ids=("stranger", *data.node_ids[1:]))
+    effect = model.intervene(sphunc.Do("stranger", toward=calm), data=named, samples=8)
+    assert effect.confidence[0] == 0.0
+    assert effect.agents[0] == "stranger"
+
+
+@pytest.mark.parametrize(
+    ("plan", "options", "words"),
+    [
+        ([sphunc.Do("z", toward="class-0")], {}, "agent 'z' is not in the data"),
+        ([sphunc.Do("a00", toward="joy")], {}, "is not in the data|class 'joy' is not known"),
+        ([sphunc.CutGroup("none")], {}, "group 'none' does not meet"),
+        ([], {"horizon": 0}, "horizon=0 must be at least 1"),
+        ([], {"samples": 0}, "samples=0 must be at least 1"),
+        ([], {"structures": 0}, "structures=0 must be at least 1"),
+        ([], {"origin": 4}, "origin=4 is outside the 4 times of the data; choose 0 to 3"),
+        ([], {"origin": -1}, "origin=-1 is outside"),
+    ],
+)
+def test_bad_input_is_refused_before_any_work(model, data, plan, options, words, monkeypatch) -> None:
+    monkeypatch.setattr(type(model.network_), "origin", None)
+    with pytest.raises(ArgumentError, match=words):
+        model.intervene(*plan, data=data, **options)
+    with pytest.raises(ArgumentError, match=words):
+        model.counterfactual(*plan, data=data, **options)
+
+
+def test_wrong_direction_and_contradiction(model, data, calm) -> None:
+    a, b = data.node_ids[:2]
+    with pytest.raises(ArgumentError, match="direction has 2 entries, but the model's states have 10"):
+        model.intervene(sphunc.Do(a, (0.0, 1.0)), data=data)
+    pair = model.influence().links[:, 0].tolist()
+    source, target = (data.node_ids[i] for i in pair)
+    with pytest.raises(ArgumentError, match="contradict each other"):
+        model.intervene(sphunc.Do(target, toward=calm), sphunc.CutLink(source, target), data=data)
+
+
+def test_types_and_unfit_models(model, data, calm) -> None:
+    with pytest.raises(ArgumentTypeError, match="needs data=, a TemporalHypergraph"):
+        model.intervene(sphunc.Do(data.node_ids[0], toward=calm))
+    with pytest.raises(ArgumentTypeError, match="an intervention is one of Do"):
+        model.intervene("a", data=data)
+    with pytest.raises(NotFittedError, match="intervene needs a fitted model"):
+        SphUnc().intervene(data=data)
+
+
+def test_a_model_without_links_says_so(data, calm) -> None:
+    blind = fitted(data, scm=False)
+    do = sphunc.Do(data.node_ids[0], toward=calm)
+    with pytest.raises(ArgumentError, match="needs a structural causal model, but this one has scm=False"):
+        blind.intervene(do, data=data)
+    effect = blind.intervene(do, data=data, samples=8, scenario=no_links())
+    assert effect.size[0] > 0
+    short = data.window(0, 2)
+    with pytest.raises(ArgumentError, match="none could be learned"):
+        fitted(short).intervene(do, data=short)
+
+
+def test_mappings_become_do() -> None:
+    made = as_interventions({"a": "calm", "b": "c", "d": [0.0, 1.0]}, ("calm",))
+    assert made == (sphunc.Do("a", toward="calm"), sphunc.Do("b", observed="c"), sphunc.Do("d", (0.0, 1.0)))
+    assert as_interventions(made[0] & made[1], ()) == made[:2]
