@@ -12,7 +12,7 @@ def test_plain_names_and_defaults_make_a_whole_experiment() -> None:
     matrix = Matrix.model_validate({**SMALL, "models": ["sphunc", {"name": "hypergcn", "label": "wide"}]})
     assert [model.called for model in matrix.models] == ["sphunc", "wide"]
     assert [variant.name for variant in matrix.variants] == ["default"]
-    assert (matrix.trials, matrix.horizon, matrix.reference) == (1, 1, "sphunc")
+    assert (matrix.trials, matrix.horizon, matrix.attribution) == (1, 1, True)
 
 
 def test_kind_of_data_follows_from_its_field() -> None:

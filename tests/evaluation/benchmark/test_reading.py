@@ -98,3 +98,8 @@ def test_hyphen_and_underscore_are_the_same() -> None:
     first, second = (make_matrix(content) for content in spellings)
     assert first == second
     assert first.reference == first.models[0].name
+
+
+def test_reference_is_sphunc_if_it_is_there_else_the_first() -> None:
+    assert make_matrix({**SMALL, "models": ["majority", "sphunc"]}).reference == "sphunc"
+    assert make_matrix({**SMALL, "models": ["majority", "persistence"]}).reference == "majority"

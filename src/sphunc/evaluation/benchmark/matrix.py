@@ -130,8 +130,8 @@ class Matrix(_Entry):
     """Settings that every model may try, judged on the validation NLL; 1 takes the defaults. Equal for all."""
     attribution: bool = True
     """Whether links are also read out by the one attribution that all systems share; costly with many agents."""
-    reference: str = "sphunc"
-    """The system that the others are tested against, by name or label."""
+    reference: str = ""
+    """The system that the others are tested against, by name or label; SphUnc if it is there, else the first."""
 
     @field_validator("models", mode="before")
     @classmethod

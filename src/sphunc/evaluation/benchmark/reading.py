@@ -78,8 +78,9 @@ def _spelled(matrix: Matrix) -> Matrix:
         return known.get(name.replace("_", "-"), name)
 
     models = tuple(model.model_copy(update={"name": spell(model.name)}) for model in matrix.models)
-    called = {model.called for model in models}
-    reference = matrix.reference if matrix.reference in called else spell(matrix.reference)
+    called = [model.called for model in models]
+    reference = matrix.reference or ("sphunc" if "sphunc" in called else called[0])
+    reference = reference if reference in called else spell(reference)
     return matrix.model_copy(update={"models": models, "reference": reference})
 
 
@@ -127,7 +128,7 @@ def _faults(matrix: Matrix) -> Iterator[str]:
             yield f"variants[{i}].models: got {name!r}. {_allowed(name, known)}"
     if ORACLE in known:
         yield f"models: {ORACLE!r} is what the ceiling of a world is called. Give that model another label."
-    if "reference" in matrix.model_fields_set and matrix.reference not in known:
+    if matrix.reference not in known:
         yield f"reference: got {matrix.reference!r}. {_allowed(matrix.reference, known)}"
     yield from _repeated("models", known, "Give one of them another label")
     yield from _repeated("data", [data.called for data in matrix.data], "Give one of them another label")
