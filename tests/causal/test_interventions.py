@@ -108,3 +108,9 @@ def test_bad_values_are_refused(make, words) -> None:
 def test_wrong_types_are_refused(make, words) -> None:
     with pytest.raises(ArgumentTypeError, match=words):
         make()
+
+
+def test_print_leaves_out_what_was_not_given() -> None:
+    assert repr(Do("a", toward="calm")) == "Do(agent='a', toward='calm')"
+    assert repr(Do("a", [0.0] * 9 + [1.0])) == "Do(agent='a', direction=(0, ... 10 numbers))"
+    assert repr(Policy(stand_still)) == "Policy(function=stand_still, name='stand_still')"

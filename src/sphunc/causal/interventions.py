@@ -19,6 +19,8 @@ from sphunc.errors import ArgumentError, ArgumentTypeError
 UNIT_TOLERANCE = 1e-4
 """Directions typed by hand or kept in float32 pass; a vector that was never normalised does not."""
 
+LONGEST_SHOWN = 6
+
 
 class Intervention(ABC):
     """One change of the system. Values: they print, compare, travel through JSON and combine with ``&``."""
@@ -42,6 +44,12 @@ class Intervention(ABC):
     def to_json(self) -> str:
         """Return a JSON document that :func:`from_json` reads."""
         return Plan((self,)).to_json()
+
+    def __repr__(self) -> str:
+        """What was given, long vectors in a word."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # pyright: ignore[reportArgumentType]
+        shown = [f"{name}={_short(value)}" for name, value in values.items() if value is not None]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class Plan:
         return json.dumps([_document(one) for one in self.interventions])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Do(Intervention):
     """Set an agent's state: do(h_i = d).
 
@@ -97,7 +105,7 @@ class Do(Intervention):
         _set(self, times=_steps(self.times))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shift(Intervention):
     """Move an agent's state along the geodesic, by ``angle`` radians at most, and not beyond its end.
 
@@ -118,7 +126,7 @@ class Shift(Intervention):
         _set(self, times=_steps(self.times))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stochastic(Intervention):
     """Draw an agent's state from a von Mises-Fisher law, in place of its mechanism.
 
@@ -139,7 +147,7 @@ class Stochastic(Intervention):
         _set(self, times=_steps(self.times))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScaleLink(Intervention):
     """Multiply the influence of ``source`` on ``target`` by ``factor``."""
 
@@ -152,7 +160,7 @@ class ScaleLink(Intervention):
         _set(self, factor=_number("factor", self.factor, -1e6, 1e6), times=_steps(self.times))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CutLink(Intervention):
     """Take the influence of ``source`` on ``target`` away."""
 
@@ -164,7 +172,7 @@ class CutLink(Intervention):
         _set(self, times=_steps(self.times))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CutGroup(Intervention):
     """A group that met at the origin does not meet any more; its members are pulled by their other groups."""
 
@@ -175,7 +183,7 @@ class CutGroup(Intervention):
         _set(self, times=_steps(self.times))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Policy(Intervention):
     """Let a function decide, from what the simulated states are at each step.
 
@@ -254,6 +262,12 @@ def _read(row: Any, policies: Mapping[str, Callable[..., Any]]) -> Intervention:
         return kind(**values)
     except TypeError as error:
         raise ArgumentError(f"{row!r} does not fit {kind.__name__}: {error}") from None
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple) and len(value) > LONGEST_SHOWN:
+        return f"({value[0]:.3g}, ... {len(value)} numbers)"
+    return getattr(value, "__name__", None) or repr(value)
 
 
 def _set(one: Any, **values: Any) -> None:

@@ -124,9 +124,7 @@ def _perturb_small(mu: Tensor, t: Tensor, dot: Tensor, g: Tensor) -> Tensor:
     )
 
 
-def along_mode(
-    angle: Float[Tensor, power * batch], kappa: Float[Tensor, "*batch"], dim: int
-) -> Float[Tensor, "*batch"]:
+def along_mode(angle: Tensor, kappa: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, "*batch"]:
     r"""Component along the mode, :math:`t = Q_\kappa(\Phi(\zeta))`: the quantile of the law of :math:`h\cdot\mu`.
 
     Made from the Moebius coordinate z, :math:`t = (z + t_0)/(1 + t_0 z)`, whose law changes little with
@@ -145,7 +143,7 @@ def moebius(kappa: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, "*batch"]
     return x / (x.square().add_(1.0).sqrt_().add_(1.0))
 
 
-def angle_coefficients(score: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, power * batch]:
+def angle_coefficients(score: Float[Tensor, "*batch"], dim: int) -> Tensor:
     """Coefficients of z at normal scores; scores beyond 6 count as 6."""
     table = _table(dim).to(score.device)
     x = ((score + SPAN) * ((SCORES - 1) / (2 * SPAN))).clamp(0, SCORES - 1.001)
