@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from sphunc._typing import Float, Links, Tensor
 from sphunc.causal.noise import row_sums
 
-SIGNAL_KEPT = 0.999
+SIGNAL_KEPT = 0.99
 """Share of the squared length of beliefs and priors that a basis has to hold."""
 WORTHWHILE = 0.6
 """A basis of more than this share of all directions saves nothing: then all are taken."""
@@ -31,7 +31,7 @@ class Mechanism:
 
     Attributes:
         dim: D.
-        spherical: unit states; else states are Gaussian around :math:`\eta / D`.
+        spherical: unit states; else states are Gaussian around :math:`\eta` times ``flat``.
         keep: a.
         prior: b.
         link: :math:`\lambda`.
@@ -42,6 +42,7 @@ class Mechanism:
         mapping: :math:`\Phi` ``[D, D]``; on a basis ``[r, r]``.
         weight: of the readout ``[C, D]``; on a basis ``[C, r]``.
         bias: of the readout ``[C]``.
+        flat: factor from :math:`\eta` to a state without a sphere.
     """
 
     dim: int
@@ -56,6 +57,7 @@ class Mechanism:
     mapping: Tensor
     weight: Tensor
     bias: Tensor
+    flat: float = 1.0
 
     @property
     def stretch(self) -> float:
@@ -74,14 +76,14 @@ class Mechanism:
     def mean_length(self, length: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
         r"""Factor from :math:`\eta` to the mean of the state, :math:`A_D(\kappa)/\kappa` by the bound of Amos."""
         if not self.spherical:
-            return torch.full_like(length, 1.0 / self.dim)
+            return torch.full_like(length, self.flat)
         below, above = (self.dim - 1) / 2, (self.dim + 1) / 2
         return 1.0 / (below + torch.sqrt(above * above + length.square()))
 
     def firm(self, length: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
         r"""Factor from :math:`\eta` to the state that is read."""
         if not self.spherical:
-            return torch.full_like(length, 1.0 / self.dim)
+            return torch.full_like(length, self.flat)
         return torch.rsqrt(self.firmness**2 + length.square())
 
     def read(self, state: Float[Tensor, "*batch rank"]) -> Float[Tensor, "*batch class"]:

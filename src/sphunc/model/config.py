@@ -33,7 +33,7 @@ class SphUncConfig(BaseModel):
     """Steps from the origin of a forecast to its target."""
     layers: Annotated[int, Field(ge=0)] = 3
     """Layers of attention inside groups."""
-    dropout: Share = 0.1
+    dropout: Share = 0.2
     """Probability of dropping an entry of a message while training."""
     aleatoric_width: Count = 64
     """Hidden units of the head that learns the noise of outcomes."""
@@ -54,7 +54,7 @@ class SphUncConfig(BaseModel):
     """Whether outcomes seen up to the origin are evidence too."""
     support: bool = True
     """Whether concentration shrinks far away from all training states."""
-    noise: Literal["logit", "contamination"] = "logit"
+    noise: Literal["logit", "contamination"] = "contamination"
     """How the noise of outcomes acts: it blurs the logits, or some outcomes are drawn at random."""
     uncertainty: Literal["both", "aleatoric", "epistemic"] = "both"
     """Parts that the total uncertainty is made of."""
@@ -62,15 +62,17 @@ class SphUncConfig(BaseModel):
     """Fusion of the parts: non-decreasing by construction, or unconstrained."""
     scm: bool = True
     """Whether influence links act in the forecast."""
-    max_lag: Count | None = None
-    """Largest lag of influence; None decides by evidence."""
+    max_lag: Count | None = 1
+    """Largest lag of influence; 1 is what the structural step acts with, None decides by evidence."""
 
     lambda_entropy: Weight = 0.1
     """Weight of the entropy calibration loss, the paper's lambda 1."""
     lambda_causal: Weight = 0.1
     """Weight of the causal loss, the paper's lambda 2."""
-    learning_rate: Rate = 3e-3
+    learning_rate: Rate = 1e-2
     """Step size of AdamW."""
+    encoder_pace: Rate = 0.03
+    """Step size of the encoder, relative to the others: it starts where the signal is."""
     weight_decay: Weight = 1e-4
     """Weight decay of AdamW."""
     gradient_clip: Rate | None = 1.0
@@ -79,9 +81,9 @@ class SphUncConfig(BaseModel):
     """All parameters at once, or encoder, concentration, structure and fusion in turn."""
     batch_size: Count | None = None
     """Agents whose outcomes make one step; None takes all of them."""
-    epochs: Count = 200
+    epochs: Count = 120
     """Most passes over the training origins."""
-    patience: Count = 30
+    patience: Count = 15
     """Passes without improvement on held-out outcomes before training ends."""
     structure_epochs: Annotated[int, Field(ge=0)] = 20
     """First passes, during which the influence structure is learned anew on a schedule."""
@@ -94,7 +96,7 @@ class SphUncConfig(BaseModel):
     holdout: Literal["auto", "times", "agents"] = "auto"
     """What is held out to stop and to calibrate: later times, or agents in turn; "auto" takes times if there are
     enough."""
-    refit: bool = False
+    refit: bool = True
     """With held-out times: train once more, on all times, for as many passes as the held-out times chose."""
 
     @classmethod
@@ -107,11 +109,13 @@ class SphUncConfig(BaseModel):
             aleatoric_width=64,
             samples=100,
             learning_rate=5e-4,
+            encoder_pace=1.0,
             batch_size=256,
             structure_epochs=20,
             attention="with_self",
             initial_projection="gaussian",
             kappa_from="direction",
+            noise="logit",
             outcome_evidence=False,
             support=False,
             max_lag=2,

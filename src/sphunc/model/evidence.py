@@ -18,9 +18,9 @@ from sphunc.nn.context import AngularLayer, Context, ContextLayer, DotProductLay
 from sphunc.nn.encoder import Encoded
 from sphunc.nn.projection import normalise
 
-# Concentrations are learned in units of this, so that one step of the optimiser changes them by a few percent.
-UNIT = 20.0
-INITIAL_FEATURE, INITIAL_OUTCOME, INITIAL_CONTEXT = 20.0, 20.0, 2.0
+# Concentrations are learned in units of D / 2, where a belief begins to be firm, so that one step of the optimiser
+# changes them by a few percent; and start at these many units.
+INITIAL_FEATURE, INITIAL_OUTCOME, INITIAL_CONTEXT = 4.0, 2.5, 0.1
 # Layers of context start as a small correction: what they add at random in the beginning is noise.
 INITIAL_MESSAGE = 0.1
 
@@ -38,13 +38,14 @@ class Evidence(nn.Module):
     def __init__(self, config: SphUncConfig, num_outputs: int, *, numeric: bool, generator: torch.Generator) -> None:
         super().__init__()
         self.numeric, self.uses_outcomes = numeric, config.outcome_evidence
+        self.unit = config.dim / 2
         self.context = Context(*(_layer(config, generator) for _ in range(config.layers)))
         self.hidden = nn.Parameter(torch.randn(16, 3, generator=generator) / 3**0.5)
         self.hidden_bias = nn.Parameter(torch.zeros(16))
         self.out = nn.Parameter(torch.zeros(16))
-        self.feature = nn.Parameter(torch.tensor(_inverse(INITIAL_FEATURE)))
-        self.company = nn.Parameter(torch.tensor(_inverse(INITIAL_CONTEXT)))
-        self.outcome = nn.Parameter(torch.tensor(_inverse(INITIAL_OUTCOME)))
+        self.feature = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_FEATURE)))
+        self.company = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_CONTEXT)))
+        self.outcome = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_OUTCOME)))
         directions = torch.randn(num_outputs, config.dim, generator=generator) / config.dim**0.5
         self.outcome_directions = nn.Parameter(directions)
 
@@ -60,7 +61,7 @@ class Evidence(nn.Module):
         if len(self.context.layers):
             flat = self.context(encoded.direction.flatten(0, 1), observed.groups, generator=generator)
             seen = (encoded.observed > 0).unsqueeze(-1)
-            total = total + UNIT * nn.functional.softplus(self.company) * flat.view(total.shape) * seen
+            total = total + self.unit * nn.functional.softplus(self.company) * flat.view(total.shape) * seen
         if self.uses_outcomes:
             total = total + self.of_outcomes(outcome) * observed.y_mask.unsqueeze(-1)
         return total
@@ -70,11 +71,11 @@ class Evidence(nn.Module):
         length = torch.where(encoded.length > 0, encoded.length, 1.0).log()
         inputs = torch.stack([length, encoded.observed, length * encoded.observed], -1)
         hidden = nn.functional.silu(inputs @ self.hidden.mT + self.hidden_bias)
-        return UNIT * nn.functional.softplus(self.feature + hidden @ self.out) * (encoded.observed > 0)
+        return self.unit * nn.functional.softplus(self.feature + hidden @ self.out) * (encoded.observed > 0)
 
     def of_outcomes(self, outcome: Tensor) -> Float[Tensor, "time agent dim"]:
         r""":math:`\kappa_y d_y` of classes, or :math:`\kappa_y \sum_k y_k d_k` of standardised numbers."""
-        directions = UNIT * nn.functional.softplus(self.outcome) * normalise(self.outcome_directions)
+        directions = self.unit * nn.functional.softplus(self.outcome) * normalise(self.outcome_directions)
         return outcome @ directions if self.numeric else directions[outcome]
 
 
@@ -86,5 +87,6 @@ def _layer(config: SphUncConfig, generator: torch.Generator) -> ContextLayer:
     return layer
 
 
-def _inverse(value: float) -> float:
-    return math.log(math.expm1(value / UNIT))
+def inverse_softplus(value: float) -> float:
+    """Return what the softplus takes to ``value`` > 0."""
+    return math.log(math.expm1(value))

@@ -13,6 +13,7 @@ steps: it is a simulation without intervention.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,10 +22,10 @@ from sphunc._typing import Float, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence
 from sphunc.model.observed import Observed
-from sphunc.model.signal import signal_projection
+from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
 from sphunc.nn.aleatoric import AleatoricHead, contaminated_log_probabilities, flattening, squashed_variance
-from sphunc.nn.concentration import ConcentrationHead, cap, kernel_support, scaled_entropy, supported_concentration
+from sphunc.nn.concentration import ConcentrationHead, kernel_support, scaled_entropy, supported_concentration
 from sphunc.nn.context import drop
 from sphunc.nn.encoder import Encoded, Encoder, encode
 from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
@@ -35,6 +36,7 @@ MOST_SUPPORT = 4096
 SUPPORT_SHARPNESS = 8.0
 # The softplus of this is a variance of 0.13: training begins with outcomes that mostly mean what they say.
 INITIAL_NOISE = -2.0
+INITIAL_READOUT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,16 @@ class Origin:
     eta: Tensor
     lasting: Tensor
     run: Run
+
+
+@dataclass(frozen=True, eq=False)
+class Filtered:
+    """Beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u at the last time."""
+
+    eta: Tensor
+    ahead: Tensor
+    states: Tensor
+    lasting: Tensor
 
 
 class Network(nn.Module):
@@ -129,14 +141,21 @@ class Network(nn.Module):
     def learn_scale(self, observed: Observed) -> None:
         """Take statistics, and the initial projection, from the training times."""
         self.encoder.learn_statistics(observed.x, observed.x_mask)
-        if self.config.initial_projection == "signal" and observed.num_times > 1:
-            x = self.encoder.standardise(observed.x, observed.x_mask)
-            start = signal_projection(x, observed.present, self.config.dim, self.generator)
-            self.encoder.weight.copy_(start)
         if self.numeric and bool(observed.y_mask.any()):
             known = observed.y[observed.y_mask]
             self.centre.copy_(known.mean(0))
             self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
+        if self.config.initial_projection == "signal" and observed.num_times > 1:
+            x = self.encoder.standardise(observed.x, observed.x_mask)
+            start = signal_projection(x, observed.present, self.config.dim, self.generator)
+            self.encoder.weight.copy_(start)
+            self._aim_at_outcomes(observed)
+
+    def _aim_at_outcomes(self, observed: Observed) -> None:
+        # Outcomes begin as evidence for the directions that agents with this outcome share, and are read there too.
+        direction = outcome_directions(self.latents(observed), observed.y, observed.y_mask, self.centre)
+        self.evidence.outcome_directions.copy_(direction)
+        self.readout.weight.copy_(INITIAL_READOUT * direction / self.config.dim**0.5)
 
     def latents(self, observed: Observed) -> Float[Tensor, "time agent dim"]:
         """Node-wise directions, before any mixing of agents; zero for an agent of whom nothing was observed."""
@@ -178,8 +197,8 @@ class Network(nn.Module):
             x = drop(x, self.config.dropout, generator)
         encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
         evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
-        ahead, state = self._filter(observed, evidence, links, gates)
-        return self._forecast(x, encoded, ahead, state)
+        filtered = self._filter(observed, evidence, links, gates)
+        return self._forecast(x, encoded, filtered.ahead, filtered.states)
 
     @torch.no_grad()
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
@@ -187,16 +206,13 @@ class Network(nn.Module):
         x = self.encoder.standardise(observed.x, observed.x_mask)
         encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
         evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), None)
-        ahead, _ = self._filter(observed, evidence, links, gates)
-        eta = evidence + torch.cat([torch.zeros_like(ahead[:1]), ahead[:-1]])
-        lasting = self.step.lasting(evidence.sum(0))
-        states = [ahead[-1]]
-        for _ in range(horizon - 1):
-            states.append(self.step.strength * self.step(states[-1], lasting, observed.pull[-1], links, gates))
+        filtered = self._filter(observed, evidence, links, gates)
+        states = self._roll(filtered.ahead[-1], filtered.lasting, observed.pull[-1], links, gates, horizon)
         again = (part[-1:].expand(horizon, *part.shape[1:]) for part in (encoded.length, encoded.observed))
         last = Encoded(encoded.direction[-1:].expand(horizon, -1, -1), *again)
         rolled = torch.stack(states)
-        return Origin(evidence, eta, lasting, self._forecast(x[-1:].expand(horizon, -1, -1), last, rolled, rolled))
+        run = self._forecast(x[-1:].expand(horizon, -1, -1), last, rolled, rolled)
+        return Origin(evidence, filtered.eta, filtered.lasting, run)
 
     def _geometry(self, encoded: Encoded) -> Encoded:
         if self.config.geometry == "sphere":
@@ -207,25 +223,32 @@ class Network(nn.Module):
     def _standard_outcome(self, observed: Observed) -> Tensor:
         return (observed.y - self.centre) / self.scale if self.numeric else observed.y
 
-    def _filter(self, observed: Observed, evidence: Tensor, links: Tensor, gates: Tensor) -> tuple[Tensor, Tensor]:
-        ahead, states = [], []
-        prior = evidence.new_zeros(evidence.shape[1:])
-        total = evidence.new_zeros(evidence.shape[1:])
+    def _filter(self, observed: Observed, evidence: Tensor, links: Tensor, gates: Tensor) -> Filtered:
+        eta, ahead, states = [], [], []
+        prior = lasting = torch.zeros_like(evidence[0])
+        seen = (evidence != 0).any(-1)
+        count = (seen.cumsum(0) - seen.long()).to(evidence.dtype)
         for time in range(observed.num_times):
-            total = total + evidence[time]
-            lasting = self.step.lasting(total)
-            moved = self.step(prior + evidence[time], lasting, observed.pull[time], links, gates)
-            prior = self.step.strength * moved
-            state = prior
-            for _ in range(self.config.horizon - 1):
-                state = self.step.strength * self.step(state, lasting, observed.pull[time], links, gates)
+            eta.append(prior + evidence[time])
+            m = self.step.mean(eta[-1])
+            lasting = self.step.lasting(lasting, m, self.step.mean(prior), count[time])
+            prior = self.step.strength * self.step.drive(m, lasting, observed.pull[time], links, gates)
             ahead.append(prior)
-            states.append(state)
-        return torch.stack(ahead), torch.stack(states)
+            states.append(self._roll(prior, lasting, observed.pull[time], links, gates, self.config.horizon)[-1])
+        return Filtered(torch.stack(eta), torch.stack(ahead), torch.stack(states), lasting)
+
+    def _roll(
+        self, state: Tensor, lasting: Tensor, groups: Any, links: Tensor, gates: Tensor, horizon: int
+    ) -> list[Tensor]:
+        """States 1 ... ``horizon`` steps on, of which ``state`` is the first."""
+        states = [state]
+        for _ in range(horizon - 1):
+            states.append(self.step.strength * self.step(states[-1], lasting, groups, links, gates))
+        return states
 
     def _forecast(self, x: Tensor, encoded: Encoded, ahead: Tensor, state: Tensor) -> Run:
         dim = self.config.dim
-        strength = cap(state.norm(dim=-1))
+        strength = self.step.concentration(state)
         kappa = self._supported(strength if self.head is None else self.head(encoded.direction), encoded)
         epistemic = vmf_entropy(kappa, dim)
         scaled = scaled_entropy(kappa, dim)
@@ -238,7 +261,16 @@ class Network(nn.Module):
         out = self.readout(self.step.settled(state))
         ahead_length = ahead.norm(dim=-1)
         direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)
-        shared = (variance, kappa, epistemic, scaled, total, encoded.direction, direction, cap(ahead_length))
+        shared = (
+            variance,
+            kappa,
+            epistemic,
+            scaled,
+            total,
+            encoded.direction,
+            direction,
+            self.step.concentration(ahead),
+        )
         if self.numeric:
             spread = self.scale.square().mean()
             return Run(None, self.centre + self.scale * out, variance * spread, *shared[1:])

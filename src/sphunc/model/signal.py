@@ -13,8 +13,10 @@ start keeps the noise too.
 from __future__ import annotations
 
 import torch
+from torch import nn
 
 from sphunc._typing import Bool, Features, Float, Tensor
+from sphunc.nn.projection import normalise
 
 LOWEST_RELIABILITY = 0.05
 MOST_DIRECTIONS = 64
@@ -60,6 +62,30 @@ def signal_projection(
     turn = torch.randn(shape, generator=generator, dtype=x.dtype, device=generator.device)
     isometry = torch.linalg.qr(turn.to(x.device))[0]
     return isometry @ (directions * reliability.sqrt()).mT
+
+
+def outcome_directions(
+    latents: Float[Tensor, "time agent dim"],
+    y: Tensor,
+    known: Bool[Tensor, "time agent"],
+    centre: Float[Tensor, " output"],
+) -> Float[Tensor, "output dim"]:
+    """Where agents with each outcome point, against all others; unit vectors, 0 where nobody tells.
+
+    Args:
+        latents: node-wise directions ``[T, N, D]``.
+        y: classes ``[T, N]`` or numbers ``[T, N, K]``.
+        known: True where an outcome was observed.
+        centre: mean of the numbers ``[K]``, or one entry per class ``[C]``.
+    """
+    h = latents[known]
+    if y.is_floating_point():
+        weight = y[known] - centre
+    else:
+        one_hot = nn.functional.one_hot(y[known], len(centre)).to(h.dtype)
+        weight = one_hot / one_hot.sum(0).clamp(min=1)
+    toward = weight.mT @ (h - h.mean(0) if len(h) else h)
+    return normalise(toward)
 
 
 def _shrunk(covariance: Float[Tensor, "feature feature"], rows: int) -> Float[Tensor, "feature feature"]:

@@ -18,7 +18,7 @@ from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.network import Network, Run
 from sphunc.model.observed import observe
-from sphunc.model.step import MAP_PACE, Step
+from sphunc.model.step import FLAT_WEIGHT, MAP_PACE, Step
 from sphunc.model.structure import Structure, place
 from sphunc.model.training import outlook_of
 from sphunc.nn.aleatoric import flattening, squashed_variance
@@ -145,6 +145,7 @@ def mechanism_of(network: Network) -> Mechanism:
         mapping=mapping,
         weight=network.readout.weight.detach().cpu() * dim**0.5,
         bias=network.readout.bias.detach().cpu(),
+        flat=2.0 / (dim * FLAT_WEIGHT),
     )
 
 

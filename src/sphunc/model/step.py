@@ -15,13 +15,22 @@ from torch import Tensor, nn
 
 from sphunc._typing import Float, Links
 from sphunc.model.config import SphUncConfig
-from sphunc.model.evidence import UNIT
+from sphunc.model.evidence import inverse_softplus
+from sphunc.nn.concentration import cap
 from sphunc.nn.structural import influence_sum
 
 # The map of messages starts as the identity; it has D^2 entries, and learns at this pace relative to the gains.
 MAP_PACE = 0.02
-INITIAL_STRENGTH, INITIAL_LASTING, INITIAL_SETTLED = 60.0, 0.5, 20.0
-GAINS = {"keep": 0.6, "lasting": 0.5, "link": 1.0, "pull": 0.3, "cohesion": 0.0}
+# In units of D / 2, as all concentrations.
+INITIAL_STRENGTH, INITIAL_SETTLED = 6.0, 1.0
+# Without a sphere to hold them, states are sums of evidence divided by this many units: all sources together.
+FLAT_WEIGHT = 12.0
+# Length of a state as the concentration that it stands for, learned from how far states really move.
+INITIAL_SURENESS = 0.2
+GAINS = {"keep": 0.4, "lasting": 1.0, "link": 1.0, "pull": 0.3, "cohesion": 0.3}
+# Of the persistent prior: what the first sight of an agent says about it, how far the unexpected moves it, and how
+# many times the first sight counts for.
+LASTING = {"first": 0.4, "pace": 2.5, "patience": 4.0}
 
 
 class Step(nn.Module):
@@ -32,14 +41,21 @@ class Step(nn.Module):
         self.dim, self.is_spherical = config.dim, config.geometry == "sphere"
         self.gains = nn.ParameterDict({name: nn.Parameter(torch.tensor(value)) for name, value in GAINS.items()})
         self.change = nn.Parameter(torch.zeros(config.dim, config.dim))
-        self.log_strength = nn.Parameter(torch.tensor(math.log(math.expm1(INITIAL_STRENGTH / UNIT))))
-        self.log_settled = nn.Parameter(torch.tensor(math.log(math.expm1(INITIAL_SETTLED / UNIT))))
-        self.log_share = nn.Parameter(torch.tensor(math.log(math.expm1(INITIAL_LASTING))))
+        self.log_strength = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_STRENGTH)))
+        self.log_settled = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_SETTLED)))
+        self.log_sureness = nn.Parameter(torch.tensor(math.log(INITIAL_SURENESS)))
+        self.logs = nn.ParameterDict(
+            {name: nn.Parameter(torch.tensor(math.log(value))) for name, value in LASTING.items()}
+        )
 
     @property
     def strength(self) -> Tensor:
         r""":math:`\kappa_s > 0`, what a state of length one weighs as evidence tomorrow."""
-        return UNIT * nn.functional.softplus(self.log_strength)
+        return self.dim / 2 * nn.functional.softplus(self.log_strength)
+
+    def concentration(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch"]:
+        r""":math:`\kappa` in [1, 200] that a state of this length stands for."""
+        return cap(self.log_sureness.exp() * state.norm(dim=-1))
 
     def mean(self, eta: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:
         r"""Mean vector of a belief, :math:`A_D(\kappa)\mu` with the lower bound of Amos for the ratio.
@@ -49,7 +65,7 @@ class Step(nn.Module):
         Within 1e-3 of the exact ratio for ``dim`` 64 and more, within 4e-2 down to 2: one root instead of a series.
         """
         if not self.is_spherical:
-            return eta / self.dim
+            return eta / (self.dim / 2 * FLAT_WEIGHT)
         below, above = (self.dim - 1) / 2, (self.dim + 1) / 2
         return eta / (below + torch.sqrt(above * above + eta.square().sum(-1, keepdim=True)))
 
@@ -59,13 +75,30 @@ class Step(nn.Module):
         Outcomes hang on where a state points. :math:`k_0`, learned, is the strength at which half of that is granted.
         """
         if not self.is_spherical:
-            return eta / self.dim
-        half = UNIT * nn.functional.softplus(self.log_settled)
+            return eta / (self.dim / 2 * FLAT_WEIGHT)
+        half = self.dim / 2 * nn.functional.softplus(self.log_settled)
         return eta / torch.sqrt(half * half + eta.square().sum(-1, keepdim=True))
 
-    def lasting(self, total: Float[Tensor, "agent dim"]) -> Float[Tensor, "agent dim"]:
-        """Persistent prior u of each agent, from all evidence so far; 0 for an agent never seen."""
-        return self.mean(nn.functional.softplus(self.log_share) * total)
+    def lasting(
+        self,
+        prior: Float[Tensor, "agent dim"],
+        m: Float[Tensor, "agent dim"],
+        expected: Float[Tensor, "agent dim"],
+        count: Float[Tensor, " agent"],
+    ) -> Float[Tensor, "agent dim"]:
+        r"""Persistent prior u of each agent after one more time: what the step did not expect moves it.
+
+        .. math:: u \leftarrow u + \frac{g}{c + n} (m - \hat m), \qquad u = f m \text{ at first sight}
+
+        Args:
+            prior: u so far.
+            m: mean of the belief now.
+            expected: mean of the belief before today's evidence came.
+            count: n, times at which the agent was seen before.
+        """
+        first, pace, patience = (self.logs[name].exp() for name in ("first", "pace", "patience"))
+        moved = prior + (pace / (patience + count)).unsqueeze(-1) * (m - expected)
+        return torch.where((count == 0).unsqueeze(-1), first * m, moved)
 
     def forward(
         self,

@@ -88,7 +88,12 @@ def outlook_of(run: Any) -> Outlook:
 
 def make_optimizer(network: Any, config: SphUncConfig) -> torch.optim.Optimizer:
     """AdamW with one group of parameters per block of the network."""
-    groups = [{"params": block} for block in network.blocks().values() if block]
+    paces = {"encoder": config.encoder_pace}
+    groups = [
+        {"params": block, "lr": config.learning_rate * paces.get(name, 1.0)}
+        for name, block in network.blocks().items()
+        if block
+    ]
     return torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay)
 
 
