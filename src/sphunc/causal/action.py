@@ -121,7 +121,7 @@ def resolve(interventions: Sequence[Intervention], names: Names, links: Links, d
     _check_contradictions(interventions)
     place = {agent: index for index, agent in enumerate(names.agents)}
     states, factors, cut, policies = [], [], [], []
-    table = {(int(s), int(t)): k for k, (s, t) in enumerate(links.T.tolist())}
+    table = _positions(interventions, links)
     for one in interventions:
         if isinstance(one, CutLink | ScaleLink):
             factor = 0.0 if isinstance(one, CutLink) else one.factor
@@ -133,6 +133,13 @@ def resolve(interventions: Sequence[Intervention], names: Names, links: Links, d
         else:
             states.append(_state(one, place, names, direct))
     return Action(tuple(states), tuple(factors), tuple(cut), tuple(policies), names.agents)
+
+
+def _positions(interventions: Sequence[Intervention], links: Links) -> dict[tuple[int, int], int]:
+    """Position of every link; only made where a link is named, because there may be millions."""
+    if not any(isinstance(one, CutLink | ScaleLink) for one in interventions):
+        return {}
+    return {(source, target): k for k, (source, target) in enumerate(links.T.tolist())}
 
 
 def _state(one: Intervention, place: Mapping[Hashable, int], names: Names, direct: Direct) -> StateChange:

@@ -140,7 +140,7 @@ class _World:
         if not self.design.sampled:
             return eta * self.mechanism.mean_length(length).unsqueeze(-1)
         if not self.mechanism.spherical:
-            return eta / self.dim + noise.across / self.dim**0.5
+            return eta * self.mechanism.flat + noise.across * self.mechanism.flat**0.5
         return perturb(eta, length, hidden, length, noise, self.dim)
 
     def advance(self, step: int, arms: list[Action], states: list[list[_States]]) -> Moment:
