@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sphunc.baselines import FORECASTERS, forecaster, tune
+from sphunc.baselines import FORECASTERS, forecaster, tune, tuning
 from sphunc.baselines.tuning import draw_settings, search_space, validation_nll
 from sphunc.errors import ArgumentError
 
@@ -23,6 +23,26 @@ def test_the_best_trial_comes_first_and_everything_is_seeded(data, split) -> Non
     assert len(trials) == 3
     assert [t.validation for t in trials] == sorted(t.validation for t in trials)
     assert trials == tune("logistic", data, split, trials=3, epochs=4)
+
+
+def test_what_is_fixed_is_not_drawn_and_no_trial_comes_twice() -> None:
+    drawn = draw_settings("logistic", 10, seed=0, fixed={"learning_rate": 1e-2})
+    assert drawn == [{}, *({"weight_decay": w["weight_decay"]} for w in drawn[1:])]
+    assert sorted(w["weight_decay"] for w in drawn[1:]) == sorted(search_space("logistic")["weight_decay"])
+
+
+def test_drawn_settings_never_override_the_fixed_ones(data, split, monkeypatch) -> None:
+    made = []
+
+    def spy(name, **settings):
+        made.append(settings)
+        return forecaster(name, **settings)
+
+    monkeypatch.setattr(tuning, "forecaster", spy)
+    tune("logistic", data, split, trials=4, seed=3, epochs=2, weight_decay=0.5, learning_rate=1e-2)
+    tuning._try("logistic", data, split, {"weight_decay": 0.1}, 0, {"weight_decay": 0.5, "epochs": 2})
+    assert [settings["weight_decay"] for settings in made] == [0.5] * len(made)
+    assert [settings["seed"] for settings in made] == [3, 0]
 
 
 def test_a_trial_that_fails_counts_and_says_why(data, split) -> None:

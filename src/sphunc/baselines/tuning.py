@@ -7,7 +7,7 @@ test origins of the split are never looked at.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from types import MappingProxyType
@@ -62,17 +62,21 @@ def tune(
         split: origins of each part.
         trials: fits, the default setting included; fewer if the search space is smaller.
         seed: of the draws and of every fit.
-        **fixed: settings that all trials share.
+        **fixed: settings that all trials share; what is fixed is not searched.
     """
     if trials < 1:
         raise ArgumentError(f"trials is {trials}; give at least 1, the default setting")
-    done = [_try(name, data, split, settings, seed, fixed) for settings in draw_settings(name, trials, seed)]
+    drawn = draw_settings(name, trials, seed, fixed)
+    done = [_try(name, data, split, settings, seed, fixed) for settings in drawn]
     return tuple(sorted(done, key=lambda trial: trial.validation))
 
 
-def draw_settings(name: str, trials: int, seed: int) -> list[dict[str, Any]]:
-    """Return the default (nothing changed) and ``trials - 1`` different points of the search space."""
-    space = search_space(name)
+def draw_settings(name: str, trials: int, seed: int, fixed: Container[str] = ()) -> list[dict[str, Any]]:
+    """Return the default (nothing changed) and ``trials - 1`` different points of the search space.
+
+    Settings that are ``fixed`` are not drawn: trials that differ in nothing else would be the same fit.
+    """
+    space = {setting: choices for setting, choices in search_space(name).items() if setting not in fixed}
     if not space:
         return [{}]
     points = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
@@ -97,7 +101,7 @@ def validation_nll(model: Any) -> float:
 def _try(
     name: str, data: TemporalHypergraph, split: Split | None, settings: dict[str, Any], seed: int, fixed: dict[str, Any]
 ) -> Trial:
-    model = forecaster(name, **{"seed": seed, **fixed, **settings})
+    model = forecaster(name, **{"seed": seed, **settings, **fixed})
     try:
         return Trial(settings, validation_nll(model.fit(data, split, verbose=False)))
     except ArgumentError as error:
