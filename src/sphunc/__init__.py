@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sphunc.baselines import Forecaster, forecaster
     from sphunc.causal import (
         CutGroup,
         CutLink,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         NotFittedError,
         SphuncError,
     )
-    from sphunc.hypergraph import TemporalHypergraph
+    from sphunc.hypergraph import TemporalHypergraph, time_split
     from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
     from sphunc.model import SphUncConfig
     from sphunc.model.estimator import SphUnc
@@ -54,6 +55,7 @@ _HOME = {
     "Do": "sphunc.causal",
     "Effect": "sphunc.causal",
     "Forecast": "sphunc.model.forecast",
+    "Forecaster": "sphunc.baselines",
     "InfluenceGraph": "sphunc.causal",
     "MissingExtraError": "sphunc.errors",
     "NotFittedError": "sphunc.errors",
@@ -69,11 +71,13 @@ _HOME = {
     "VonMisesFisher": "sphunc.sphere",
     "World": "sphunc.worlds",
     "discover": "sphunc.causal",
+    "forecaster": "sphunc.baselines",
     "from_frames": "sphunc.io",
     "load_dataset": "sphunc.datasets",
     "read_hif": "sphunc.io",
     "read_tables": "sphunc.io",
     "simulate": "sphunc.worlds",
+    "time_split": "sphunc.hypergraph",
     "vmf_entropy": "sphunc.sphere",
     "write_hif": "sphunc.io",
     "write_tables": "sphunc.io",
@@ -90,6 +94,7 @@ __all__ = [
     "Do",
     "Effect",
     "Forecast",
+    "Forecaster",
     "InfluenceGraph",
     "MissingExtraError",
     "NotFittedError",
@@ -106,11 +111,13 @@ __all__ = [
     "World",
     "__version__",
     "discover",
+    "forecaster",
     "from_frames",
     "load_dataset",
     "read_hif",
     "read_tables",
     "simulate",
+    "time_split",
     "vmf_entropy",
     "write_hif",
     "write_tables",

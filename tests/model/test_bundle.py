@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import sphunc
 from sphunc.errors import CheckpointError
 from sphunc.model.bundle import FORMAT, has_bundle, read_bundle, remove_bundle, write_bundle
 
@@ -28,6 +29,10 @@ def test_what_was_written_is_read(folder):
     assert torch.equal(tensors["weight"], torch.arange(6.0))
     assert tensors["state"].dtype == torch.uint8
     assert has_bundle(folder, "model")
+
+
+def test_the_version_is_that_of_the_package(folder):
+    assert read_bundle(folder, "model")[0]["sphunc"] == sphunc.__version__
 
 
 def test_writing_again_leaves_one_pair(folder):

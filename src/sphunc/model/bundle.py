@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from sphunc import __version__
 from sphunc.errors import CheckpointError
 
 FORMAT = 1
 """Version of the layout; readers refuse a newer one."""
+# From the metadata: the package that carries the same number in its __init__ names what is built on this module.
+VERSION = version("sphunc")
 
 
 def write_bundle(folder: Path, name: str, document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -31,7 +33,7 @@ def write_bundle(folder: Path, name: str, document: Mapping[str, Any], tensors: 
     blob = save({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()})
     digest = hashlib.sha256(blob).hexdigest()
     file = f"{name}-{digest[:16]}.safetensors"
-    header = {"format": FORMAT, "sphunc": __version__, "kind": name, "tensors": file, "sha256": digest}
+    header = {"format": FORMAT, "sphunc": VERSION, "kind": name, "tensors": file, "sha256": digest}
     _replace(folder / file, blob)
     _replace(folder / f"{name}.json", json.dumps({**header, **document}, indent=1).encode())
     for old in folder.glob(f"{name}-*.safetensors"):
@@ -82,7 +84,7 @@ def _document(path: Path, name: str) -> dict[str, Any]:
     if document["format"] > FORMAT:
         raise CheckpointError(
             f"{path} has format {document['format']}, written by sphunc {document['sphunc']}; this is sphunc "
-            f"{__version__}, which reads up to format {FORMAT}: update sphunc"
+            f"{VERSION}, which reads up to format {FORMAT}: update sphunc"
         )
     if document["kind"] != name or Path(document["tensors"]).name != document["tensors"]:
         raise CheckpointError(f"{path} holds a bundle of kind {document['kind']!r}, not {name!r}")
