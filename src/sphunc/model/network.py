@@ -286,6 +286,8 @@ class Network(nn.Module):
         if not self.config.support or len(self.support) == 0:
             return kappa
         with torch.no_grad():
-            flat = encoded.direction.flatten(0, -2)
-            n = kernel_support(flat, self.support, SUPPORT_SHARPNESS).view(kappa.shape)
+            # Many steps from one origin repeat the same latents: their support is looked up once.
+            latent = encoded.direction if encoded.direction.stride(0) else encoded.direction[:1]
+            n = kernel_support(latent.flatten(0, -2), self.support, SUPPORT_SHARPNESS)
+            n = n.view(latent.shape[:-1]).expand(kappa.shape)
         return supported_concentration(kappa, n, self.log_half.exp())
