@@ -1,6 +1,6 @@
 r"""The structural step of beliefs: from evidence about today to a state for tomorrow.
 
-.. math:: s = a m + \lambda \sum_j \gamma_{ij} \Phi m_j + (g + g' R_e) \bar m_e + b u, \qquad
+.. math:: s = a m + \lambda \sum_j \gamma_{ij} \Phi m_j + (g + g' R_e^2) \bar m_e + b u, \qquad
           m = A_D(\|\eta\|)\, \eta / \|\eta\|
 
 The pull of a group e is along the mean of its members' beliefs, whose length :math:`R_e` is small where they disagree.
@@ -90,6 +90,8 @@ class Step(nn.Module):
 
         .. math:: u \leftarrow u + \frac{g}{c + n} (m - \hat m), \qquad u = f m \text{ at first sight}
 
+        Without evidence today :math:`m = \hat m`: u stays, and is 0 until the agent is seen, whatever others do to it.
+
         Args:
             prior: u so far.
             m: mean of the belief now.
@@ -97,8 +99,10 @@ class Step(nn.Module):
             count: n, times at which the agent was seen before.
         """
         first, pace, patience = (self.logs[name].exp() for name in ("first", "pace", "patience"))
-        moved = prior + (pace / (patience + count)).unsqueeze(-1) * (m - expected)
-        return torch.where((count == 0).unsqueeze(-1), first * m, moved)
+        unexpected = m - expected
+        moved = prior + (pace / (patience + count)).unsqueeze(-1) * unexpected
+        at_first_sight = (count == 0) & (unexpected != 0).any(-1)
+        return torch.where(at_first_sight.unsqueeze(-1), first * m, moved)
 
     def forward(
         self,
