@@ -83,7 +83,9 @@ def outcome_directions(
         weight = y[known] - centre
     else:
         one_hot = nn.functional.one_hot(y[known], len(centre)).to(h.dtype)
-        weight = one_hot / one_hot.sum(0).clamp(min=1)
+        count = one_hot.sum(0)
+        # Nobody is left to tell from a class that everybody has: the difference of the means would be rounding.
+        weight = one_hot * (count < len(h)) / count.clamp(min=1)
     toward = weight.mT @ (h - h.mean(0) if len(h) else h)
     return normalise(toward)
 
