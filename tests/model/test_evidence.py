@@ -1,14 +1,17 @@
 """Evidence adds, and weighs nothing where nothing was seen."""
 
+import pytest
 import torch
 
 from sphunc.model.config import SphUncConfig
-from sphunc.model.evidence import UNIT, Evidence
+from sphunc.model.evidence import INITIAL_FEATURE, INITIAL_MESSAGE, INITIAL_OUTCOME, Evidence
 from sphunc.model.observed import Observed, observe
-from sphunc.nn.encoder import Encoder
+from sphunc.nn.context import AngularLayer
+from sphunc.nn.encoder import Encoded, Encoder
 from sphunc.worlds import simulate
 
 DIM = 8
+UNIT = DIM / 2
 
 
 def parts(**settings) -> tuple[Evidence, Observed, Encoder]:
@@ -53,7 +56,22 @@ def test_outcomes_count_only_where_known_and_only_when_asked() -> None:
 def test_weight_of_an_outcome_is_its_length() -> None:
     evidence, observed, _ = parts()
     lengths = evidence.of_outcomes(observed.y).norm(dim=-1)
-    torch.testing.assert_close(lengths, torch.full_like(lengths, 20.0))
+    torch.testing.assert_close(lengths, torch.full_like(lengths, UNIT * INITIAL_OUTCOME))
+
+
+@pytest.mark.parametrize("dim", [4, 64])
+def test_concentrations_are_in_units_of_half_the_dimension(dim: int) -> None:
+    evidence = Evidence(SphUncConfig(dim=dim), 3, numeric=False, generator=torch.Generator().manual_seed(0))
+    seen = Encoded(torch.zeros(1, 2, dim), torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
+    torch.testing.assert_close(evidence.of_features(seen), torch.tensor([[dim / 2 * INITIAL_FEATURE, 0.0]]))
+    length = evidence.of_outcomes(torch.zeros(1, 1, dtype=torch.long)).norm()
+    torch.testing.assert_close(length, torch.tensor(dim / 2 * INITIAL_OUTCOME))
+
+
+def test_context_starts_as_a_small_correction() -> None:
+    evidence, _, _ = parts()
+    plain = AngularLayer(DIM, dropout=0.0, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(evidence.context.layers[0].weight, INITIAL_MESSAGE * plain.weight)
 
 
 def test_numbers_are_linear_evidence() -> None:
