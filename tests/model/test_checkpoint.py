@@ -13,6 +13,7 @@ from standin import session
 
 from sphunc.errors import CheckpointError
 from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, save_training
+from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import conclude, fit_stages
 
 SETTINGS = {"epochs": 4, "patience": 3, "refit": True, "structure_epochs": 3, "structure_every": 2}
@@ -111,7 +112,7 @@ def stopped(long_data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"dropout": 0.5}, r"another config \(dropout was 0.1\); resume with the same settings"),
+        ({"dropout": 0.9}, rf"another config \(dropout was {SphUncConfig().dropout}\); resume with the same settings"),
         ({"seed": 3}, "another seed; resume with the same settings"),
     ],
 )

@@ -10,6 +10,7 @@ import torch
 import sphunc
 from sphunc.errors import ArgumentError, CheckpointError, DataError, NotFittedError
 from sphunc.hypergraph import scramble_future, time_split
+from sphunc.model.config import SphUncConfig
 from sphunc.model.estimator import SphUnc
 
 SMALL = {"dim": 8, "layers": 1, "epochs": 3, "patience": 3, "folds": 2, "scm": False, "aleatoric_width": 4}
@@ -242,8 +243,12 @@ def test_influence_says_why_it_is_not_there(model):
 
 def test_history_has_a_record_per_pass(model):
     stages = [record.stage for record in model.history_]
-    assert stages == ["cross-fit"] * stages.count("cross-fit") + ["train"] * stages.count("train")
-    assert model.epochs_ >= 1
+    in_order = ["cross-fit", "train", *(["refit"] if SphUncConfig().refit else [])]
+    assert list(dict.fromkeys(stages)) == in_order
+    assert stages == sorted(stages, key=in_order.index)
+    trained = [record for record in model.history_ if record.stage == "train"]
+    assert model.epochs_ == min(trained, key=lambda record: record.validation).epoch + 1
+    assert stages.count("refit") == (model.epochs_ if SphUncConfig().refit else 0)
 
 
 def test_settings_are_stored_untouched_and_can_be_copied():

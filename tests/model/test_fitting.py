@@ -9,7 +9,7 @@ from standin import session
 
 from sphunc.errors import DataError
 from sphunc.hypergraph import scramble_future, time_split
-from sphunc.model.fitting import conclude, fit_stages, stage_names
+from sphunc.model.fitting import CROSS_FIT, REFIT, TRAIN, conclude, fit_stages, stage_names
 from sphunc.model.plan import make_plan
 
 
@@ -25,8 +25,9 @@ def same(a, b):
 @pytest.mark.parametrize(
     ("settings", "names"),
     [
-        ({}, ["cross-fit", "train"]),
-        ({"lambda_entropy": 0.0}, ["train"]),
+        ({"refit": False}, ["cross-fit", "train"]),
+        ({"lambda_entropy": 0.0, "refit": False}, ["train"]),
+        ({"lambda_entropy": 0.0, "refit": True}, ["train", "refit"]),
         ({"refit": True}, ["cross-fit", "train", "refit"]),
         ({"holdout": "agents", "lambda_entropy": 0.0, "refit": True}, ["cross-fit", "train"]),
     ],
@@ -36,7 +37,9 @@ def test_stages_follow_the_plan(long_data, settings, names):
     assert stage_names(made.config, made.plan) == names
 
 
-@pytest.mark.parametrize("settings", [{}, {"holdout": "agents"}, {"refit": True}, {"lambda_entropy": 0.0}])
+@pytest.mark.parametrize(
+    "settings", [{"refit": False}, {"holdout": "agents"}, {"refit": True}, {"lambda_entropy": 0.0}]
+)
 def test_the_same_seed_gives_the_same_model_and_another_one_does_not(long_data, settings):
     first, second, other = (fit(session(long_data, seed=seed, scm=False, **settings)) for seed in (0, 0, 1))
     assert same(first.network, second.network)
@@ -46,7 +49,12 @@ def test_the_same_seed_gives_the_same_model_and_another_one_does_not(long_data, 
 
 @pytest.mark.parametrize(
     ("times", "settings"),
-    [(9, {"scm": False}), (9, {"holdout": "agents", "scm": False}), (9, {"refit": True, "scm": False}), (5, {})],
+    [
+        (9, {"refit": False, "scm": False}),
+        (9, {"holdout": "agents", "scm": False}),
+        (9, {"refit": True, "scm": False}),
+        (5, {}),
+    ],
 )
 def test_nothing_after_the_calibration_targets_moves_the_model(long_data, times, settings):
     whole = long_data.window(0, times)
@@ -58,18 +66,27 @@ def test_nothing_after_the_calibration_targets_moves_the_model(long_data, times,
     assert torch.equal(models[0].structure.gates, models[1].structure.gates)
 
 
-def test_validation_outcomes_choose_the_pass_but_never_train(long_data):
-    made = session(long_data, scm=False, epochs=3, patience=9, holdout="times")
-    first = made.plan.validation[0] + 1
+@pytest.mark.parametrize("refit", [False, True])
+def test_validation_outcomes_choose_the_pass_but_never_train_before_a_refit(long_data, refit):
+    settings = {"scm": False, "epochs": 3, "patience": 9, "holdout": "times", "refit": refit}
+    made = session(long_data, **settings)
+    start = made.plan.validation[0] + 1
     y = long_data.y.clone()
-    y[first:] = (y[first:] + 1) % 3 * long_data.y_mask[first:]
-    other = session(replace(long_data, y=y), scm=False, epochs=3, patience=9, holdout="times")
-    seen = []
-    for one in (made, other):
-        weights = []
-        fit_stages(one, lambda record: None, keep=lambda stage, *_, w=weights: w.append(_weights(stage)))
-        seen.append(weights)
-    assert all(torch.equal(a, b) for a, b in zip(*seen, strict=True))
+    y[start:] = (y[start:] + 1) % 3 * long_data.y_mask[start:]
+    other = session(replace(long_data, y=y), **settings)
+    first, second = (passes(one, _weights) for one in (made, other))
+    for name in (CROSS_FIT, TRAIN):
+        assert all(torch.equal(a, b) for a, b in zip(first[name], second[name], strict=True))
+    assert (REFIT in first) == refit
+    if refit:
+        assert not torch.equal(first[REFIT][0], second[REFIT][0])
+
+
+def passes(made, look):
+    """What ``look`` sees of the stage after every pass, by stage."""
+    seen = {}
+    fit_stages(made, lambda record: None, keep=lambda stage, *_: seen.setdefault(stage.name, []).append(look(stage)))
+    return seen
 
 
 def _weights(stage):
@@ -98,12 +115,13 @@ def test_long_panels_are_calibrated_on_their_own_times(long_data):
 
 
 def test_structure_is_learned_and_renewed_on_schedule(long_data):
-    schedule = {"structure_epochs": 5, "structure_every": 2, "epochs": 6, "patience": 6}
+    schedule = {"structure_epochs": 5, "structure_every": 2, "epochs": 6, "patience": 6, "refit": True}
     made = session(long_data.window(0, 5), holdout="times", lambda_entropy=0.0, **schedule)
-    gates = []
-    fit_stages(made, lambda record: None, keep=lambda stage, *_: gates.append(stage.structure.gates))
-    changed = [not torch.equal(a, b) for a, b in pairwise(gates)]
-    assert changed == [False, True, False, True, False]
+    gates = passes(made, lambda stage: stage.structure.gates)
+    assert len(gates[TRAIN]) == 6
+    for stage in (TRAIN, REFIT):
+        changed = [not torch.equal(a, b) for a, b in pairwise(gates[stage])]
+        assert changed == [False, True, False, True, False][: len(changed)]
 
 
 def test_without_scm_there_are_no_links(long_data):

@@ -74,6 +74,28 @@ def test_every_parameter_is_optimised_once(long_data):
     assert sorted(id(p) for group in groups for p in group["params"]) == sorted(map(id, network.parameters()))
 
 
+@pytest.mark.parametrize("settings", [{}, {"encoder_pace": 0.25, "learning_rate": 0.02}, {"encoder_pace": 1.0}])
+def test_the_encoder_learns_at_its_own_pace(long_data, settings):
+    config, stage = stage_of(long_data, scm=False, **settings)
+    network = stage.members[0].network
+    rates = {id(p): group["lr"] for group in make_optimizer(network, config).param_groups for p in group["params"]}
+    for name, block in network.blocks().items():
+        pace = config.encoder_pace if name == "encoder" else 1.0
+        assert [rates[id(p)] for p in block] == pytest.approx([config.learning_rate * pace] * len(block))
+
+
+def test_a_slower_encoder_moves_less_and_the_rest_as_before(long_data):
+    moves = []
+    for pace in (1.0, 0.1):
+        config, stage = stage_of(long_data, scm=False, weight_decay=0.0, encoder_pace=pace)
+        member = stage.members[0]
+        before = {name: p.detach().clone() for name, p in member.network.named_parameters()}
+        train_step(member, member.targets, stage, config, losses)
+        moves.append({name: p.detach() - before[name] for name, p in member.network.named_parameters()})
+    torch.testing.assert_close(moves[1]["encoder"], 0.1 * moves[0]["encoder"], atol=1e-6, rtol=1e-3)
+    assert torch.equal(moves[1]["readout"], moves[0]["readout"])
+
+
 def test_batches_part_the_agents():
     targets = Targets(torch.zeros(2, 7, dtype=torch.long), torch.ones(2, 7, dtype=torch.bool))
     parts = list(batches(targets, 3, torch.Generator().manual_seed(0)))
@@ -104,8 +126,8 @@ def test_cross_fitted_errors_come_from_the_network_that_did_not_learn(short_data
 
 
 def test_a_loss_that_explodes_is_reported(long_data):
-    config, stage = stage_of(long_data, scm=False)
+    config, stage = stage_of(long_data, scm=False, learning_rate=0.004)
     with torch.no_grad():
         stage.members[0].network.readout.fill_(math.nan)
-    with pytest.raises(ArgumentError, match=r"learning_rate is 0.003, and the loss became nan in pass 0; choose a sm"):
+    with pytest.raises(ArgumentError, match=r"learning_rate is 0.004, and the loss became nan in pass 0; choose a sm"):
         advance(stage, config, losses)
