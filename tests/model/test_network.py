@@ -7,8 +7,11 @@ import torch
 
 from sphunc.hypergraph import TemporalHypergraph, scramble_future
 from sphunc.model.config import ABLATIONS, SphUncConfig
-from sphunc.model.network import Network, Run
+from sphunc.model.network import INITIAL_READOUT, Network, Run
 from sphunc.model.observed import observe
+from sphunc.model.signal import outcome_directions
+from sphunc.model.step import LASTING
+from sphunc.nn.concentration import HIGHEST, LOWEST
 from sphunc.worlds import simulate
 
 DIM = 16
@@ -53,14 +56,11 @@ def test_shorter_past_gives_the_same_forecasts() -> None:
         torch.testing.assert_close(a[:3], b, atol=1e-5, rtol=1e-4)
 
 
-def test_order_of_agents_does_not_matter() -> None:
-    data = world()
-    network = make(data)
-    order = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(5))
+def shuffled(data: TemporalHypergraph, order: torch.Tensor) -> TemporalHypergraph:
     place = torch.argsort(order)
     nodes, edges = place[data.hyperedge_index[0]], data.hyperedge_index[1]
     by_group = torch.argsort(edges * data.num_nodes + nodes)
-    moved = replace(
+    return replace(
         data,
         x=data.x[:, order],
         x_mask=data.x_mask[:, order],
@@ -71,9 +71,120 @@ def test_order_of_agents_does_not_matter() -> None:
         influence=None,
         influence_kind="",
     )
-    here, there = network(observe(data), LINKS, GATES), network(observe(moved), place[LINKS], GATES)
+
+
+def test_order_of_agents_does_not_matter() -> None:
+    data = world()
+    network = make(data)
+    order = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(5))
+    moved, links = shuffled(data, order), torch.argsort(order)[LINKS]
+    here, there = network(observe(data), LINKS, GATES), network(observe(moved), links, GATES)
     for a, b in zip(outputs(here), outputs(there), strict=True):
         torch.testing.assert_close(a[:, order], b, atol=1e-4, rtol=1e-4)
+    lasting = [network.origin(observe(one), to, GATES, 1).lasting for one, to in ((data, LINKS), (moved, links))]
+    torch.testing.assert_close(lasting[0][order], lasting[1], atol=1e-4, rtol=1e-4)
+
+
+def unseen(data: TemporalHypergraph, times: slice, agent: int) -> TemporalHypergraph:
+    """The data without features and outcomes of an agent, who still meets others."""
+    x_mask, y_mask = data.x_mask.clone(), data.y_mask.clone()
+    x_mask[times, agent], y_mask[times, agent] = False, False
+    x, y = torch.where(x_mask, data.x, 0.0), torch.where(y_mask, data.y, 0)
+    return replace(data, x=x, x_mask=x_mask, y=y, y_mask=y_mask)
+
+
+def gappy() -> TemporalHypergraph:
+    """Agent 7 is never seen, 2 from time 2 on, 5 not at times 1 to 3."""
+    data = unseen(unseen(world(), slice(None), 7), slice(0, 2), 2)
+    return unseen(data, slice(1, 4), 5)
+
+
+@pytest.mark.parametrize("geometry", ["sphere", "euclidean"])
+def test_beliefs_and_persistent_prior_equal_a_plain_loop(geometry: str) -> None:
+    data = gappy()
+    network = make(data, geometry=geometry)
+    step, seen = network.step, observe(data)
+    with torch.no_grad():
+        origin = network.origin(seen, LINKS, GATES, 1)
+        u, n = torch.zeros(30, DIM), [0] * 30
+        prior = torch.zeros(30, DIM)
+        for time in range(5):
+            eta = prior + origin.evidence[time]
+            torch.testing.assert_close(origin.eta[time], eta, atol=1e-4, rtol=1e-4)
+            m, expected = step.mean(eta), step.mean(prior)
+            for i in range(30):
+                if not origin.evidence[time, i].any():
+                    continue
+                moved = u[i] + LASTING["pace"] / (LASTING["patience"] + n[i]) * (m[i] - expected[i])
+                u[i] = moved if n[i] else LASTING["first"] * m[i]
+                n[i] += 1
+            prior = step.strength * step(eta, u, seen.pull[time], LINKS, GATES)
+    assert [n[i] for i in (0, 2, 5, 7)] == [5, 3, 2, 0]
+    torch.testing.assert_close(origin.lasting, u, atol=1e-4, rtol=1e-4)
+
+
+def test_agent_never_seen_is_moved_by_others_but_has_no_prior_of_its_own() -> None:
+    data = gappy()
+    network = make(data)
+    origin = network.origin(observe(data), LINKS, GATES, 1)
+    assert torch.equal(origin.lasting[7], torch.zeros(DIM))
+    assert origin.eta[-1, 7].norm() > 0
+
+
+def test_an_agent_that_nobody_saw_lately_keeps_its_prior() -> None:
+    data = world()
+    network = make(data)
+    away = unseen(data, slice(3, 5), 5)
+    before, after = (network.origin(observe(away, upto=upto), LINKS, GATES, 1).lasting for upto in (3, 5))
+    torch.testing.assert_close(after[5], before[5])
+    assert not torch.allclose(after[6], before[6])
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_outcomes_begin_where_their_agents_point(numeric: bool) -> None:
+    data = world()
+    if numeric:
+        data = replace(data, y=data.y.float().unsqueeze(-1) * 3 + 50, class_names=())
+    seen = observe(data)
+    config = SphUncConfig(dim=DIM, initial_projection="signal")
+    network = Network(
+        config, data.num_features, 1 if numeric else 3, numeric=numeric, generator=torch.Generator().manual_seed(0)
+    )
+    network.learn_scale(seen)
+    centre = data.y[data.y_mask].mean(0) if numeric else torch.zeros(3)
+    expected = outcome_directions(network.latents(seen), seen.y, seen.y_mask, centre)
+    torch.testing.assert_close(network.evidence.outcome_directions.detach(), expected)
+    torch.testing.assert_close(network.readout.weight.detach(), INITIAL_READOUT * expected / DIM**0.5)
+
+
+def test_concentrations_stay_in_their_range() -> None:
+    data = world()
+    network = make(data)
+    for factor in (0.0, 1.0, 1e3, 1e6):
+        run = network(observe(replace(data, x=factor * data.x)), LINKS, GATES)
+        for kappa in (run.kappa, run.ahead_strength):
+            assert ((kappa >= LOWEST) & (kappa <= HIGHEST)).all()
+
+
+@pytest.mark.parametrize("factor", [1.0, 30.0])
+@pytest.mark.parametrize("geometry", ["sphere", "euclidean"])
+def test_states_stay_finite_over_many_steps(geometry: str, factor: float) -> None:
+    data = world()
+    network = make(data, geometry=geometry)
+    origin = network.origin(observe(replace(data, x=factor * data.x)), LINKS, GATES, 50)
+    run = origin.run
+    assert all(part.isfinite().all() for part in (origin.eta, origin.lasting, *outputs(run), run.epistemic))
+    assert run.ahead.shape == (50, 30, DIM)
+
+
+@pytest.mark.parametrize("geometry", ["sphere", "euclidean"])
+def test_beliefs_stay_finite_over_many_times(geometry: str) -> None:
+    data = simulate("snare", seed=0, agents=20, times=50, groups=20).data
+    origin = make(data, geometry=geometry).origin(observe(data), LINKS, GATES, 1)
+    lengths = origin.eta.norm(dim=-1)
+    assert lengths.isfinite().all()
+    # Evidence of bounded weight comes in at every time: late beliefs are no firmer than some early ones were.
+    assert lengths[25:].max() < 3 * lengths[:25].max()
 
 
 @pytest.mark.parametrize("name", ABLATIONS)
