@@ -97,7 +97,7 @@ class SphUncConfig(BaseModel):
     """What is held out to stop and to calibrate: later times, or agents in turn; "auto" takes times if there are
     enough."""
     refit: bool = True
-    """With held-out times: train once more, on all times, for as many passes as the held-out times chose."""
+    """With held-out times: go on training on all times, for a third of the passes that the held-out times chose."""
 
     @classmethod
     def paper(cls) -> SphUncConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +35,8 @@ from sphunc.model.weights import load_weights
 CROSS_FIT, TRAIN, REFIT = "cross-fit", "train", "refit"
 STREAMS = {CROSS_FIT: 1, TRAIN: 2, REFIT: 3}
 FOLDS, WEIGHTS = 0, 4
+REFIT_SHARE = 1 / 3
+"""A refit goes on from the trained network: of the passes that this took, it needs so many to take in the last times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +149,16 @@ def make_stage(session: Session, name: str, carry: Carry) -> Stage:
     fold = folds_of(data.num_nodes, config.folds, session.generator(FOLDS)) if name == CROSS_FIT else None
     fold = None if fold is None else fold % min(config.folds, data.num_nodes)
     members = _members(session, name, observed, targets, fold)
+    if name == REFIT and carry.network is not None:
+        load_weights(members[0].network, carry.network)
     # Before training all networks are the same: what the folds began with, the next stage may begin with.
     structure = carry.structure if name == TRAIN else None
     structure = structure or _structure(session, members[0].network, observed)
     stage = Stage(name, members, observed, None, None, fold, config.epochs, structure, carry.empirical)
     if fold is not None:
         stage.watched, stage.judged = observed, targets
+    elif name == REFIT:
+        stage.epochs = math.ceil(carry.epochs * REFIT_SHARE)
     elif whole:
         stage.epochs = max(carry.epochs, 1)
     else:
@@ -182,10 +189,13 @@ def _structure(session: Session, network: Any, observed: Any, **options: Any) ->
 
 
 def renew_structure(session: Session, stage: Stage) -> None:
-    """Learn the structure anew from the latents of now, on schedule; folds keep the one that no outcome has touched."""
+    """Learn the structure anew from the latents of now, on schedule.
+
+    Folds keep the one that no outcome has touched; a refit begins with what the trained encoder sees in all times.
+    """
     config = session.config
     due = 0 < stage.epoch < config.structure_epochs and stage.epoch % config.structure_every == 0
-    if due and stage.fold is None and config.scm:
+    if due and stage.name == TRAIN and config.scm:
         stage.members[0].network.eval()
         stage.structure = _structure(session, stage.members[0].network, stage.observed)
 
