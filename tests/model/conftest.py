@@ -15,11 +15,11 @@ _spec.loader.exec_module(sys.modules["standin"])
 
 @pytest.fixture(scope="session")
 def long_data():
-    """30 agents at 9 times: held out by times."""
+    """30 agents at 9 times: enough to hold times out."""
     return simulate("snare", agents=30, times=9, seed=0).data
 
 
 @pytest.fixture(scope="session")
 def short_data():
-    """30 agents at 4 times: held out by agents."""
+    """30 agents at 4 times: only agents can be held out."""
     return simulate("snare", agents=30, times=4, seed=0).data

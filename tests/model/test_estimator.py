@@ -14,6 +14,7 @@ from sphunc.model.config import SphUncConfig
 from sphunc.model.estimator import SphUnc
 
 SMALL = {"dim": 8, "layers": 1, "epochs": 3, "patience": 3, "folds": 2, "scm": False, "aleatoric_width": 4}
+BY_TIMES = {**SMALL, "holdout": "times"}
 
 
 def fitted(data, **settings):
@@ -22,7 +23,7 @@ def fitted(data, **settings):
 
 @pytest.fixture(scope="module")
 def model(long_data):
-    return fitted(long_data)
+    return fitted(long_data, holdout="times")
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +76,16 @@ def test_nothing_after_the_origin_moves_a_forecast(model, linked, long_data, ori
 def test_nothing_of_the_test_part_moves_the_fit(long_data):
     split = time_split(long_data)
     last = split.targets("calibration")[-1]
-    models = [SphUnc(**SMALL).fit(data, split, verbose=False) for data in (long_data, scramble_future(long_data, last))]
+    models = [
+        SphUnc(**BY_TIMES).fit(data, split, verbose=False) for data in (long_data, scramble_future(long_data, last))
+    ]
     assert equal(*(one.predict(long_data, last) for one in models))
     assert models[0].known_.last == last
 
 
 def test_same_seed_same_numbers(model, long_data):
-    assert equal(model.predict(long_data), fitted(long_data).predict(long_data))
-    assert not equal(model.predict(long_data), fitted(long_data, seed=1).predict(long_data))
+    assert equal(model.predict(long_data), fitted(long_data, **BY_TIMES).predict(long_data))
+    assert not equal(model.predict(long_data), fitted(long_data, **BY_TIMES, seed=1).predict(long_data))
 
 
 def test_the_global_generator_is_left_alone(short_data):
@@ -213,11 +216,11 @@ def test_a_killed_fit_resumes_to_the_same_forecast(model, long_data, tmp_path, k
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        SphUnc(**SMALL).fit(long_data, checkpoint=tmp_path, verbose=False, callbacks=[kill])
-    resumed = SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)
+        SphUnc(**BY_TIMES).fit(long_data, checkpoint=tmp_path, verbose=False, callbacks=[kill])
+    resumed = SphUnc(**BY_TIMES).fit(long_data, resume=tmp_path, verbose=False)
     assert equal(model.predict(long_data), resumed.predict(long_data))
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".safetensors"]
-    again = SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)
+    again = SphUnc(**BY_TIMES).fit(long_data, resume=tmp_path, verbose=False)
     assert equal(model.predict(long_data), again.predict(long_data))
 
 
@@ -246,9 +249,8 @@ def test_history_has_a_record_per_pass(model):
     in_order = ["cross-fit", "train", *(["refit"] if SphUncConfig().refit else [])]
     assert list(dict.fromkeys(stages)) == in_order
     assert stages == sorted(stages, key=in_order.index)
-    trained = [record for record in model.history_ if record.stage == "train"]
-    assert model.epochs_ == min(trained, key=lambda record: record.validation).epoch + 1
-    assert stages.count("refit") == (model.epochs_ if SphUncConfig().refit else 0)
+    last = [record for record in model.history_ if record.stage == in_order[-1]]
+    assert model.epochs_ == max(record.epoch for record in last if record.is_best) + 1
 
 
 def test_settings_are_stored_untouched_and_can_be_copied():

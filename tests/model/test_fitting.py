@@ -1,5 +1,6 @@
 """Stages follow the plan, hand on what they must, never see the future, and end in a calibrated model."""
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -9,8 +10,24 @@ from standin import session
 
 from sphunc.errors import DataError
 from sphunc.hypergraph import scramble_future, time_split
-from sphunc.model.fitting import CROSS_FIT, REFIT, TRAIN, conclude, fit_stages, stage_names
+from sphunc.model.fitting import (
+    CROSS_FIT,
+    REFIT,
+    REFIT_SHARE,
+    TRAIN,
+    Carry,
+    conclude,
+    fit_stages,
+    make_stage,
+    stage_names,
+)
 from sphunc.model.plan import make_plan
+from sphunc.model.structure import learn_structure, no_structure
+from sphunc.model.targets import targets_of
+
+
+def by_times(data, **settings):
+    return session(data, **{"holdout": "times", **settings})
 
 
 def fit(made):
@@ -33,7 +50,7 @@ def same(a, b):
     ],
 )
 def test_stages_follow_the_plan(long_data, settings, names):
-    made = session(long_data, **settings)
+    made = by_times(long_data, **settings)
     assert stage_names(made.config, made.plan) == names
 
 
@@ -41,7 +58,7 @@ def test_stages_follow_the_plan(long_data, settings, names):
     "settings", [{"refit": False}, {"holdout": "agents"}, {"refit": True}, {"lambda_entropy": 0.0}]
 )
 def test_the_same_seed_gives_the_same_model_and_another_one_does_not(long_data, settings):
-    first, second, other = (fit(session(long_data, seed=seed, scm=False, **settings)) for seed in (0, 0, 1))
+    first, second, other = (fit(by_times(long_data, seed=seed, scm=False, **settings)) for seed in (0, 0, 1))
     assert same(first.network, second.network)
     assert first.temperature == second.temperature
     assert not same(first.network, other.network)
@@ -53,14 +70,14 @@ def test_the_same_seed_gives_the_same_model_and_another_one_does_not(long_data, 
         (9, {"refit": False, "scm": False}),
         (9, {"holdout": "agents", "scm": False}),
         (9, {"refit": True, "scm": False}),
-        (5, {}),
+        (5, {"holdout": "agents"}),
     ],
 )
 def test_nothing_after_the_calibration_targets_moves_the_model(long_data, times, settings):
     whole = long_data.window(0, times)
     split = time_split(whole)
     last = split.targets("calibration")[-1]
-    models = [fit(session(data, split=split, **settings)) for data in (whole, scramble_future(whole, last))]
+    models = [fit(by_times(data, split=split, **settings)) for data in (whole, scramble_future(whole, last))]
     assert same(models[0].network, models[1].network)
     assert models[0].temperature == models[1].temperature
     assert torch.equal(models[0].structure.gates, models[1].structure.gates)
@@ -68,12 +85,12 @@ def test_nothing_after_the_calibration_targets_moves_the_model(long_data, times,
 
 @pytest.mark.parametrize("refit", [False, True])
 def test_validation_outcomes_choose_the_pass_but_never_train_before_a_refit(long_data, refit):
-    settings = {"scm": False, "epochs": 3, "patience": 9, "holdout": "times", "refit": refit}
-    made = session(long_data, **settings)
+    settings = {"scm": False, "epochs": 3, "patience": 9, "refit": refit}
+    made = by_times(long_data, **settings)
     start = made.plan.validation[0] + 1
     y = long_data.y.clone()
     y[start:] = (y[start:] + 1) % 3 * long_data.y_mask[start:]
-    other = session(replace(long_data, y=y), **settings)
+    other = by_times(replace(long_data, y=y), **settings)
     first, second = (passes(one, _weights) for one in (made, other))
     for name in (CROSS_FIT, TRAIN):
         assert all(torch.equal(a, b) for a, b in zip(first[name], second[name], strict=True))
@@ -107,7 +124,7 @@ def test_short_panels_train_for_as_long_as_held_out_agents_say(short_data):
 
 
 def test_long_panels_are_calibrated_on_their_own_times(long_data):
-    made = session(long_data, scm=False)
+    made = by_times(long_data, scm=False)
     fitted = fit(made)
     held = sum(int(long_data.y_mask[o + 1].sum()) for o in made.plan.calibration)
     assert fitted.conformal.source == "times"
@@ -116,30 +133,48 @@ def test_long_panels_are_calibrated_on_their_own_times(long_data):
 
 def test_structure_is_learned_and_renewed_on_schedule(long_data):
     schedule = {"structure_epochs": 5, "structure_every": 2, "epochs": 6, "patience": 6, "refit": True}
-    made = session(long_data.window(0, 5), holdout="times", lambda_entropy=0.0, **schedule)
+    made = by_times(long_data.window(0, 5), lambda_entropy=0.0, **schedule)
     gates = passes(made, lambda stage: stage.structure.gates)
-    assert len(gates[TRAIN]) == 6
-    for stage in (TRAIN, REFIT):
-        changed = [not torch.equal(a, b) for a, b in pairwise(gates[stage])]
-        assert changed == [False, True, False, True, False][: len(changed)]
+    changed = [not torch.equal(a, b) for a, b in pairwise(gates[TRAIN])]
+    assert changed == [False, True, False, True, False]
+    assert all(torch.equal(gates[REFIT][0], later) for later in gates[REFIT])
+
+
+@pytest.mark.parametrize("chosen", [1, 3, 7])
+def test_a_refit_goes_on_from_the_trained_network(long_data, chosen):
+    made = by_times(long_data.window(0, 5), refit=True)
+    trained = make_stage(made, TRAIN, Carry()).members[0].network
+    with torch.no_grad():
+        trained.encoder.add_(torch.randn(trained.encoder.shape, generator=torch.Generator().manual_seed(0)))
+    weights = {name: value.clone() for name, value in trained.state_dict().items()}
+    stage = make_stage(made, REFIT, Carry(epochs=chosen, network=weights, structure=no_structure("cpu")))
+    assert same(stage.members[0].network, trained)
+    assert stage.epochs == max(1, math.ceil(chosen * REFIT_SHARE))
+    assert stage.observed.num_times == 5
+    assert torch.equal(stage.members[0].targets.mask, targets_of(made.data, 1).mask)
+    assert stage.judged is None
+    # What the encoder has learned, and times that training did not see, have a say in the links.
+    window = made.data.window(0, 5)
+    anew = learn_structure(trained.latents(stage.observed), window, max_lag=made.config.max_lag, seed=made.seed)
+    assert torch.equal(stage.structure.gates, anew.gates)
 
 
 def test_without_scm_there_are_no_links(long_data):
-    assert fit(session(long_data, scm=False)).structure.graph is None
+    assert fit(by_times(long_data, scm=False)).structure.graph is None
 
 
 def test_numbers_are_fitted_too(long_data):
     numbers = replace(long_data, y=long_data.y.float().unsqueeze(-1), class_names=())
-    fitted = fit(session(numbers, scm=False))
+    fitted = fit(by_times(numbers, scm=False))
     assert fitted.temperature.count > 0
     assert fitted.history[-1].ece is None
 
 
 def test_parts_without_outcomes_are_named(long_data):
-    made = session(long_data)
+    made = by_times(long_data)
     mask = long_data.y_mask.clone()
     mask[made.plan.validation[0] + 1] = False
     data = replace(long_data, y=long_data.y * mask, y_mask=mask)
-    broken = replace(made, data=data, plan=make_plan(data, 1))
+    broken = replace(made, data=data, plan=make_plan(data, 1, holdout="times"))
     with pytest.raises(DataError, match=r"no outcome is observed at the targets of the validation origins"):
         fit_stages(broken, lambda record: None)

@@ -57,6 +57,7 @@ def test_shorter_past_gives_the_same_forecasts() -> None:
 
 
 def shuffled(data: TemporalHypergraph, order: torch.Tensor) -> TemporalHypergraph:
+    assert data.y is not None
     place = torch.argsort(order)
     nodes, edges = place[data.hyperedge_index[0]], data.hyperedge_index[1]
     by_group = torch.argsort(edges * data.num_nodes + nodes)
@@ -87,6 +88,7 @@ def test_order_of_agents_does_not_matter() -> None:
 
 def unseen(data: TemporalHypergraph, times: slice, agent: int) -> TemporalHypergraph:
     """The data without features and outcomes of an agent, who still meets others."""
+    assert data.y is not None
     x_mask, y_mask = data.x_mask.clone(), data.y_mask.clone()
     x_mask[times, agent], y_mask[times, agent] = False, False
     x, y = torch.where(x_mask, data.x, 0.0), torch.where(y_mask, data.y, 0)
@@ -143,6 +145,7 @@ def test_an_agent_that_nobody_saw_lately_keeps_its_prior() -> None:
 @pytest.mark.parametrize("numeric", [False, True])
 def test_outcomes_begin_where_their_agents_point(numeric: bool) -> None:
     data = world()
+    assert data.y is not None
     if numeric:
         data = replace(data, y=data.y.float().unsqueeze(-1) * 3 + 50, class_names=())
     seen = observe(data)
@@ -151,7 +154,7 @@ def test_outcomes_begin_where_their_agents_point(numeric: bool) -> None:
         config, data.num_features, 1 if numeric else 3, numeric=numeric, generator=torch.Generator().manual_seed(0)
     )
     network.learn_scale(seen)
-    centre = data.y[data.y_mask].mean(0) if numeric else torch.zeros(3)
+    centre = seen.y[seen.y_mask].mean(0) if numeric else torch.zeros(3)
     expected = outcome_directions(network.latents(seen), seen.y, seen.y_mask, centre)
     torch.testing.assert_close(network.evidence.outcome_directions.detach(), expected)
     torch.testing.assert_close(network.readout.weight.detach(), INITIAL_READOUT * expected / DIM**0.5)
@@ -246,17 +249,8 @@ def test_numbers_are_forecast_in_their_own_units() -> None:
 
 def test_agent_never_seen_is_least_certain() -> None:
     data = world()
-    x_mask, y_mask = data.x_mask.clone(), data.y_mask.clone()
-    x_mask[:, 7], y_mask[:, 7] = False, False
-    nodes = data.hyperedge_index[0] != 7
-    hidden = replace(
-        data,
-        x=torch.where(x_mask, data.x, 0.0),
-        x_mask=x_mask,
-        y=torch.where(y_mask, data.y, 0),
-        y_mask=y_mask,
-        hyperedge_index=data.hyperedge_index[:, nodes],
-    )
+    alone = data.hyperedge_index[:, data.hyperedge_index[0] != 7]
+    hidden = replace(unseen(data, slice(None), 7), hyperedge_index=alone)
     run = make(hidden)(observe(hidden), torch.zeros(2, 0, dtype=torch.long), torch.zeros(0))
     assert run.kappa[:, 7].max() <= 1.0 + 1e-4
     assert torch.equal(run.epistemic_scaled[:, 7].argmax(), torch.tensor(0))

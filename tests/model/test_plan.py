@@ -1,14 +1,22 @@
 """Plans use times where there are enough, agents where there are not, and never look beyond the calibration targets."""
 
+from dataclasses import replace
+
 import pytest
+import torch
 
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import Split, assemble, time_split
 from sphunc.model.plan import Plan, make_plan
 
+MANY = 200
+"""Agents whose outcomes at one time are enough to hold out."""
 
-def panel(T, N=4):
-    return assemble(times=range(T), node_ids=range(N))
+
+def panel(T, N=MANY):
+    data = assemble(times=range(T), node_ids=range(N))
+    y_mask = torch.ones(T, N, dtype=torch.bool)
+    return replace(data, y=torch.zeros(T, N, dtype=torch.long), y_mask=y_mask, class_names=("calm", "angry"))
 
 
 def test_many_times_are_held_out_in_order():

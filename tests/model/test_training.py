@@ -1,6 +1,7 @@
 """The loop learns, judges what it did not learn from, updates block by block when told, and keeps the best pass."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from sphunc.model.training import advance, batches, judge, make_optimizer, resto
 
 
 def stage_of(data, name="train", carry=None, **settings):
-    made = session(data, **settings)
+    made = session(data, **{"holdout": "agents" if name == "cross-fit" else "times", **settings})
     return made.config, make_stage(made, name, carry or Carry())
 
 
@@ -77,7 +78,7 @@ def test_every_parameter_is_optimised_once(long_data):
 @pytest.mark.parametrize("settings", [{}, {"encoder_pace": 0.25, "learning_rate": 0.02}, {"encoder_pace": 1.0}])
 def test_the_encoder_learns_at_its_own_pace(long_data, settings):
     config, stage = stage_of(long_data, scm=False, **settings)
-    network = stage.members[0].network
+    network: Any = stage.members[0].network
     rates = {id(p): group["lr"] for group in make_optimizer(network, config).param_groups for p in group["params"]}
     for name, block in network.blocks().items():
         pace = config.encoder_pace if name == "encoder" else 1.0
