@@ -2,14 +2,28 @@
 
 from pathlib import Path
 
+import pytest
+import torch
 from rich.console import Console
 
 from sphunc.cli import demo
-from sphunc.worlds import simulate
+from sphunc.model.estimator import SphUnc
+from sphunc.worlds import World, simulate
 
 
 def recorded() -> Console:
     return Console(record=True, width=120)
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return simulate("snare", seed=0, agents=60, times=6)
+
+
+@pytest.fixture(scope="module")
+def model(world: World) -> SphUnc:
+    past = world.data.until(world.data.num_times - 2)
+    return SphUnc(dim=16, epochs=3, folds=2, layers=1, seed=0).fit(past, verbose=False)
 
 
 def test_sphere_shows_exact_entropies_beside_samples() -> None:
@@ -39,10 +53,63 @@ def test_data_are_written_checked_and_read_back(tmp_path: Path) -> None:
     assert {"features.csv", "groups.csv", "outcomes.csv"} <= {path.name for path in (tmp_path / "tables").iterdir()}
 
 
-def test_influence_stands_beside_the_truth() -> None:
+def test_fit_says_what_is_held_back_and_how_long_it_trained(world: World) -> None:
     console = recorded()
-    demo.show_influence(console, simulate("snare", seed=0, agents=150, times=8), seed=0)
+    fitted = demo.show_fit(console, world.data.until(4), SphUnc(dim=8, epochs=2, folds=2, layers=0, seed=0))
+    text = console.export_text()
+    assert "Times 0 to 4 are the past" in text
+    assert f"chose {fitted.epochs_} for the model itself" in text
+
+
+def test_forecasts_stand_beside_what_happened_and_never_saw_it(world: World, model: SphUnc) -> None:
+    console = recorded()
+    forecast = demo.show_forecast(console, model, world.data)
+    assert forecast.target == world.data.times[-1]
+    assert model.known_.last == world.data.times[-2]
+    text = console.export_text()
+    for heading in ("epistemic", "scaled", "aleatoric", "total", "set", "happened"):
+        assert heading in text
+    surest = forecast.agents[int(forecast.total.argmin())]
+    assert str(surest) in text
+
+
+def test_quality_has_trivial_models_oracle_floor_and_band(world: World, model: SphUnc) -> None:
+    console = recorded()
+    demo.show_quality(console, model, world)
+    text = console.export_text()
+    for part in ("SphUnc", *demo.TRIVIAL, "oracle", "floor", "band of perfect calibration", "ECE"):
+        assert part in text
+
+
+def test_influence_stands_beside_the_truth(world: World, model: SphUnc) -> None:
+    console = recorded()
+    demo.show_influence(console, model.influence(), world)
     text = console.export_text()
     assert "true link" in text
-    assert text.count("yes") >= 7
+    assert text.count("yes") + text.count(" no ") >= 10
     assert "Granger" in text
+
+
+def test_what_if_shows_both_parts_of_the_entropy(world: World, model: SphUnc) -> None:
+    console = recorded()
+    effect = demo.show_what_if(console, model, world.data.until(4), world)
+    text = console.export_text()
+    assert torch.equal(effect.within + effect.identification, effect.entropy)
+    assert f"{float(effect.entropy.mean()):.3f}" in text
+    assert f"{float(effect.identification.mean()):.3f}" in text
+    assert str(effect.top_affected(1)["agent"][0]) in text
+
+
+def test_truth_moves_nobody_when_nothing_is_done(world: World) -> None:
+    assert float(demo.true_effect(world, {}, 4).abs().max()) == 0.0
+    agent = str(world.data.node_ids[0])
+    assert float(demo.true_effect(world, {agent: world.data.class_names[0]}, 4).max()) > 0.0
+
+
+@pytest.mark.slow
+def test_whole_demonstration_leaves_tables_and_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    demo.run(tmp_path / "out")
+    text = capsys.readouterr().out
+    for part in ("Fitted in", "ECE", "The ten most probable", "H_causal", "Now yours"):
+        assert part in text
+    assert SphUnc.load(tmp_path / "out" / "model").epochs_ > 0
