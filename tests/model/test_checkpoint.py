@@ -75,7 +75,7 @@ from sphunc.model.checkpoint import save_training
 from sphunc.model.fitting import fit_stages
 from sphunc.worlds import simulate
 
-made = session(simulate("snare", agents=30, times=9, seed=0).data, scm=False)
+made = session(simulate("snare", agents=30, times=9, seed=0).data, scm=False, holdout="times")
 left = int(sys.argv[3])
 
 def keep(*state):
@@ -93,7 +93,7 @@ fit_stages(made, lambda record: None, keep=keep)
 def test_a_process_killed_outright_goes_on_to_the_same_result(long_data, tmp_path):
     command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path / "killed"), "14"]
     assert subprocess.run(command, capture_output=True, check=False).returncode == -signal.SIGKILL
-    made = session(long_data, scm=False)
+    made = session(long_data, scm=False, holdout="times")
     whole = run(made, tmp_path / "whole")
     resumed = run(made, tmp_path / "killed", begun=load_training(tmp_path / "killed", made))
     for name, value in whole.network.state_dict().items():
