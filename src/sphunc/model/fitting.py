@@ -36,7 +36,7 @@ CROSS_FIT, TRAIN, REFIT = "cross-fit", "train", "refit"
 STREAMS = {CROSS_FIT: 1, TRAIN: 2, REFIT: 3}
 FOLDS, WEIGHTS = 0, 4
 REFIT_SHARE = 1 / 3
-"""A refit goes on from the trained network: of the passes that this took, it needs so many to take in the last times."""
+"""A refit goes on from the trained network, and takes in the last times in so many of the passes that training took."""
 
 
 @dataclass(frozen=True, eq=False)
