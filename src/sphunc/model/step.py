@@ -136,5 +136,6 @@ class Step(nn.Module):
         """Mean over an agent's groups of their pull."""
         gather, spread = groups
         mean = torch.sparse.mm(gather, m)
-        cohesion = mean.square().sum(-1, keepdim=True)
+        # Never above 1 on the sphere; off it, far states would otherwise pull each other ever further.
+        cohesion = mean.square().sum(-1, keepdim=True).clamp(max=1.0)
         return torch.sparse.mm(spread, mean * (self.gains["pull"] + self.gains["cohesion"] * cohesion))
