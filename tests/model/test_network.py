@@ -181,6 +181,15 @@ def test_states_stay_finite_over_many_steps(geometry: str, factor: float) -> Non
 
 
 @pytest.mark.parametrize("geometry", ["sphere", "euclidean"])
+def test_one_extreme_agent_does_not_drive_its_groups_to_infinity(geometry: str) -> None:
+    data = world()
+    x = data.x.clone()
+    x[:, 3] *= 10
+    origin = make(data, geometry=geometry).origin(observe(replace(data, x=x)), LINKS, GATES, 50)
+    assert all(part.isfinite().all() for part in (origin.eta, *outputs(origin.run)))
+
+
+@pytest.mark.parametrize("geometry", ["sphere", "euclidean"])
 def test_beliefs_stay_finite_over_many_times(geometry: str) -> None:
     data = simulate("snare", seed=0, agents=20, times=50, groups=20).data
     origin = make(data, geometry=geometry).origin(observe(data), LINKS, GATES, 1)
