@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sphunc.causal.action import Names, resolve
+from sphunc.causal.action import Names, resolve, turn
 from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, ScaleLink, Shift, Stochastic
 from sphunc.errors import ArgumentError
 
@@ -74,3 +74,16 @@ def test_numbers_have_no_classes() -> None:
     numbers = Names(("a",), (), (), (0,), 2)
     with pytest.raises(ArgumentError, match="the outcomes are numbers; use direction or observed"):
         resolve([Do("a", toward="calm")], numbers, LINKS, direct, 1)
+
+
+def unit(*shape, seed=0):
+    return torch.nn.functional.normalize(torch.randn(*shape, generator=torch.Generator().manual_seed(seed)), dim=-1)
+
+
+def test_turn_stops_at_the_target_and_keeps_the_length() -> None:
+    h, target = unit(5, 24, seed=11), unit(24, seed=12)
+    assert torch.allclose(turn(h, target, 3.2), target.expand(5, -1), atol=1e-4)
+    by = turn(h, target, 0.3)
+    assert torch.allclose(by.norm(dim=-1), torch.ones(5), atol=1e-5)
+    assert torch.allclose(torch.acos((by * h).sum(-1)), torch.full((5,), 0.3), atol=1e-3)
+    assert torch.equal(turn(target.expand(1, -1), target, 0.3), target.expand(1, -1))

@@ -65,3 +65,18 @@ def test_numbers() -> None:
     assert torch.allclose(pushed.outcome[:, 0], torch.full((N,), 4.0), atol=0.1)
     assert torch.equal(pushed.within + pushed.identification, pushed.total)
     assert pushed.samples.shape == (N, 200, 2)
+
+
+def test_agents_that_were_not_reached_keep_the_forecast_without_being_read() -> None:
+    whole, law = moment(5, push=1.0), reading()
+    rows = torch.tensor([2, 5])
+    still = torch.ones(N, dtype=torch.bool)
+    still[rows] = False
+    changed = torch.where(still[:, None, None], whole.factual, whole.changed)
+    wanted = compare(Moment(whole.factual, changed, whole.resultant), law, 5)
+    got = compare(Moment(whole.factual[rows], changed[rows], whole.resultant, rows), law, 5)
+    for name in ("outcome", "factual", "error", "total", "within", "identification", "entropy_error"):
+        assert torch.allclose(getattr(got, name), getattr(wanted, name), atol=1e-3)
+    assert torch.equal(got.outcome[still], law.target[still])
+    nobody = compare(Moment(whole.factual[:0], changed[:0], whole.resultant, rows[:0]), law, 5)
+    assert torch.equal(nobody.outcome, law.target)

@@ -60,6 +60,25 @@ def test_drive_against_its_equation(cut) -> None:
     assert outside is None
 
 
+@pytest.mark.parametrize("rows", [[1], [0, 2, 5], [4], list(range(N))])
+def test_some_targets_feel_what_they_feel_among_all(rows) -> None:
+    mechanism, h, u = made(), states(), torch.randn(N, D, generator=torch.Generator().manual_seed(2))
+    outside = torch.rand(N, R, generator=torch.Generator().manual_seed(3))
+    around, chosen = company(LINKS, mechanism.link * GATES, (AGENT, GROUP), N), torch.tensor(rows)
+    force, beyond = drive(mechanism, h, outside, u, around)
+    some, some_beyond = drive(mechanism, h, outside, u[chosen], around.only(chosen), chosen)
+    assert torch.allclose(some, force[chosen], atol=1e-5)
+    assert beyond is not None
+    assert some_beyond is not None
+    assert torch.allclose(some_beyond, beyond[chosen], atol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "wanted"), [([0], [0, 1, 2]), ([3], [2, 3, 5]), ([4], [4]), ([6], [0, 6])])
+def test_reach_is_along_links_and_groups(rows, wanted) -> None:
+    around = company(LINKS, GATES, (AGENT, GROUP), N)
+    assert around.reach(torch.tensor(rows), N).nonzero().flatten().tolist() == wanted
+
+
 def test_without_links_or_groups_an_agent_keeps_to_itself() -> None:
     mechanism, h = made(), states()
     around = company(LINKS[:, :0], GATES[:0], None, N)

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
+import sphunc.causal.simulate as simulate_module
 from sphunc.causal.action import Action, StateChange
-from sphunc.causal.interventions import CutLink, Do, Policy, Shift, Stochastic
+from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, Shift, Stochastic
 from sphunc.causal.mechanism import Mechanism
-from sphunc.causal.simulate import Design, Start, simulate, turn
+from sphunc.causal.simulate import Design, Start, simulate
 from sphunc.errors import ArgumentError
 from sphunc.sphere import mean_resultant_length
 
@@ -168,10 +169,36 @@ def test_a_basis_gives_the_law_of_the_full_sphere() -> None:
     assert torch.allclose(both[0].resultant, both[1].resultant, atol=0.05)
 
 
-def test_turn_stops_at_the_target_and_keeps_the_length() -> None:
-    h, target = unit(5, D, seed=11), unit(D, seed=12)
-    assert torch.allclose(turn(h, target, 3.2), target.expand(5, -1), atol=1e-4)
-    by = turn(h, target, 0.3)
-    assert torch.allclose(by.norm(dim=-1), torch.ones(5), atol=1e-5)
-    assert torch.allclose(torch.acos((by * h).sum(-1)), torch.full((5,), 0.3), atol=1e-3)
-    assert torch.equal(turn(target.expand(1, -1), target, 0.3), target.expand(1, -1))
+def reached_only(faint, monkeypatch, action):
+    monkeypatch.setattr(simulate_module, "FAINT", faint)
+    groups = torch.tensor([0, 1, 2, 3, 4, 5]), torch.tensor([0, 0, 1, 1, 2, 2])
+    begin = Start(start().eta, start().prior, groups)
+    several = design([(0.5, 0.5, 0.0), (0.0, 0.5, 0.3)], draws=8)
+    return list(simulate(mechanism(pull=0.3, cohesion=0.2), begin, action, several))
+
+
+@pytest.mark.parametrize("kind", ["do", "cut", "group"])
+def test_following_only_departures_is_simulating_all(kind, monkeypatch) -> None:
+    actions = {
+        "do": Action((do(0, unit(D, seed=4)),)),
+        "cut": Action(factors=((0, 0.0, CutLink("a", "b")),)),
+        "group": Action(cut=((1, CutGroup("g")),)),
+    }
+    followed = reached_only(1e-4, monkeypatch, actions[kind])
+    everything = reached_only(-1.0, monkeypatch, actions[kind])
+    for some, every in zip(followed, everything, strict=True):
+        assert torch.equal(some.factual, every.factual)
+        assert torch.allclose(some.changed, every.changed, atol=2e-3)
+        assert torch.allclose(some.resultant, every.resultant, atol=1e-4)
+        assert not torch.equal(some.changed, some.factual)
+
+
+def test_only_who_may_be_reached_is_read_before_the_last_step() -> None:
+    action = Action((do(0, unit(D, seed=4)),))
+    every = list(simulate(mechanism(), start(), action, design()))
+    some = list(simulate(mechanism(), start(), action, design(everyone=False)))
+    assert [None if m.rows is None else m.rows.tolist() for m in some] == [[0, 1], [0, 1, 2], None]
+    for short, whole in zip(some, every, strict=True):
+        rows = slice(None) if short.rows is None else short.rows
+        assert torch.allclose(short.factual, whole.factual[rows], atol=1e-5)
+        assert torch.allclose(short.changed, whole.changed[rows], atol=1e-5)

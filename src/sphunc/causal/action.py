@@ -221,6 +221,19 @@ def _link(
     return table[pair]
 
 
+def turn(
+    states: Float[Tensor, "draw rank"], target: Float[Tensor, " rank"], angle: float
+) -> Float[Tensor, "draw rank"]:
+    """Unit states (by their coordinates on a basis that holds ``target``), turned towards it by ``angle`` at most."""
+    cosine = (states @ target).clamp(-1.0, 1.0).unsqueeze(-1)
+    sine = (1.0 - cosine.square()).sqrt()
+    way = torch.atan2(sine, cosine)
+    by = torch.minimum(way, torch.full_like(way, angle))
+    # At the target itself, and opposite to it, there is no one direction to turn in: the state stays.
+    tangent = torch.where(sine > 1e-6, (target - cosine * states) / sine.clamp(min=1e-6), 0.0)
+    return torch.cos(by) * states + torch.sin(by) * tangent
+
+
 def _check_times(interventions: Sequence[Intervention], horizon: int) -> None:
     for one in interventions:
         if one.times is not None and one.times[-1] > horizon:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import torch
@@ -11,6 +12,7 @@ from sphunc.causal.outcome_entropy import (
     LEAST_VARIANCE,
     Entropies,
     class_entropies,
+    entropy,
     number_entropies,
 )
 from sphunc.causal.reading import ClassReading, NumberReading, class_weights, weighted
@@ -58,11 +60,43 @@ def compare(
 
     Args:
         moment: both arms after a step.
-        reading: how outcomes are read then.
+        reading: how outcomes are read then, for all agents.
         draws: R; samples are ordered by structure, then draw.
         start: log weights of the step before, which save iterations.
-        keep_samples: also return the law of every sample.
+        keep_samples: also return the law of every sample; the moment has to show all agents.
     """
+    rows = moment.rows
+    if rows is None:
+        return _compare(moment, reading, draws, start, keep_samples)
+    assert isinstance(reading, ClassReading)
+    still = _untouched(reading, draws, start)
+    if not len(rows):
+        return still
+    warm = None if start is None else start[rows]
+    read = _compare(moment, reading.rows(rows), draws, warm, keep_samples)
+    for f in fields(Comparison):
+        whole, part = getattr(still, f.name), getattr(read, f.name)
+        if whole.numel():
+            whole[rows] = part
+    return still
+
+
+def _untouched(reading: ClassReading, draws: int, start: Tensor | None) -> Comparison:
+    """Agents that are the same in both arms: the forecast, with nothing that an unknown structure could add."""
+    agents, C = reading.target.shape
+    none = torch.zeros(agents)
+    total = entropy(reading.target).clamp(max=math.log(C))
+    unknown = 0.0 if draws > 1 else torch.nan
+    error, empty = torch.full((agents, C), unknown), reading.target[:, :0]
+    weights = torch.zeros(agents, C) if start is None else start.clone()
+    laws = reading.target.clone(), reading.target.clone()
+    parts = total, total.clone(), none, none + unknown
+    return Comparison(*laws, error, empty, *parts, empty.unsqueeze(1), weights)
+
+
+def _compare(
+    moment: Moment, reading: ClassReading | NumberReading, draws: int, start: Tensor | None, keep_samples: bool
+) -> Comparison:
     agents, samples, outputs = moment.factual.shape
     size = max(1, BLOCK // max(1, samples * outputs))
     parts = []

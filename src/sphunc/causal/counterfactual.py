@@ -16,10 +16,9 @@ from dataclasses import dataclass
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.causal.action import Action
+from sphunc.causal.action import Action, turn
 from sphunc.causal.mechanism import Company, Mechanism, drive
 from sphunc.causal.noise import moebius
-from sphunc.causal.simulate import turn
 
 COUPLING = (
     "states: Moebius coordinate of the angle and tangent direction of the von Mises-Fisher noise are kept; outcomes: "

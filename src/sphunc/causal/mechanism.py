@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 
-from sphunc._typing import Float, Links, Tensor
+from sphunc._typing import Bool, Float, Int, Links, Tensor
 from sphunc.causal.noise import row_sums
 
 SIGNAL_KEPT = 0.99
@@ -115,6 +116,31 @@ class Company:
     spread2: csr_matrix | None
     own: csr_matrix | None
 
+    def only(self, rows: Tensor) -> Company:
+        """Return what acts on some agents: rows of targets, all sources."""
+        chosen = rows.numpy()
+        influence = None if self.influence is None else self.influence[chosen]
+        spread = None if self.spread is None else self.spread[chosen]
+        if spread is None or self.gather is None or not spread.nnz:
+            return Company(influence, None, None, _squared(influence), None, None, None)
+        groups, place = np.unique(spread.indices, return_inverse=True)
+        gather = self.gather[groups]
+        spread = csr_matrix((spread.data, place, spread.indptr), shape=(len(chosen), len(groups)))
+        # Members of a group have equal weights in its mean.
+        own = csr_matrix((spread.data * gather.data[gather.indptr[:-1]][place], place, spread.indptr), spread.shape)
+        return Company(influence, gather, spread, _squared(influence), _squared(gather), _squared(spread), own)
+
+    def reach(self, rows: Tensor, agents: int) -> Bool[Tensor, " agent"]:
+        """Tell on whom some agents act, themselves included."""
+        there = np.zeros(agents, dtype=np.float32)
+        there[rows.numpy()] = 1.0
+        reached = there > 0
+        if self.influence2 is not None:
+            reached |= (self.influence2 @ there) > 0
+        if self.gather2 is not None and self.spread2 is not None:
+            reached |= (self.spread2 @ (self.gather2 @ there)) > 0
+        return torch.from_numpy(reached)
+
 
 def company(
     links: Links,
@@ -158,12 +184,12 @@ def _csr(row: Tensor, column: Tensor, value: Tensor, shape: tuple[int, int]) -> 
 
 
 def _squared(matrix: csr_matrix | None) -> csr_matrix | None:
-    return None if matrix is None else matrix.multiply(matrix).tocsr()
+    return None if matrix is None else csr_matrix((matrix.data**2, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def spmm(matrix: csr_matrix, values: Tensor) -> Tensor:
     """Sparse product over the first axis of ``values [N, ...]``."""
-    product = matrix @ values.reshape(len(values), -1).numpy()
+    product = matrix @ values.reshape(len(values), math.prod(values.shape[1:])).numpy()
     return torch.from_numpy(product).view(-1, *values.shape[1:])
 
 
@@ -171,47 +197,57 @@ def drive(
     mechanism: Mechanism,
     states: Float[Tensor, "agent draw rank"],
     outside: Float[Tensor, "agent draw"] | None,
-    prior: Float[Tensor, "agent rank"],
+    prior: Float[Tensor, "target rank"],
     around: Company,
-) -> tuple[Float[Tensor, "agent draw rank"], Float[Tensor, "agent draw"] | None]:
+    rows: Int[Tensor, " target"] | None = None,
+) -> tuple[Float[Tensor, "target draw rank"], Float[Tensor, "target draw"] | None]:
     """Sum of all forces, and its squared length outside the basis.
 
     Args:
         mechanism: on the basis of the states.
         states: coordinates ``[N, R, r]``.
         outside: squared length of each state outside the basis ``[N, R]``; None when the basis holds everything.
-        prior: persistent priors, times their gain, in coordinates ``[N, r]``.
-        around: who acts on whom.
+        prior: persistent priors of the targets, times their gain, in coordinates.
+        around: who acts on whom; only on ``rows`` if they are given.
+        rows: targets; everybody if None.
     """
-    force = torch.add(prior.unsqueeze(1), states, alpha=mechanism.keep)
-    beyond = None if outside is None else mechanism.keep**2 * outside
+    here = states if rows is None else states[rows]
+    force = torch.add(prior.unsqueeze(1), here, alpha=mechanism.keep)
+    own = outside if outside is None or rows is None else outside[rows]
+    beyond = None if own is None else mechanism.keep**2 * own
     if around.influence is not None and around.influence2 is not None:
-        force += spmm(around.influence, states @ mechanism.mapping.mT)
+        rank = states.shape[-1]
+        force.view(-1, rank).addmm_(spmm(around.influence, states).view(-1, rank), mechanism.mapping.mT)
         if beyond is not None and outside is not None:
-            beyond = beyond + mechanism.stretch * spmm(around.influence2, outside)
+            beyond.add_(spmm(around.influence2, outside), alpha=mechanism.stretch)
     if around.gather is not None and around.spread is not None:
-        force, beyond = _pull(mechanism, states, outside, around, force, beyond)
+        _pull(mechanism, (states, outside, own), around, force, beyond)
     return force, beyond
 
 
 def _pull(
-    mechanism: Mechanism, states: Tensor, outside: Tensor | None, around: Company, force: Tensor, beyond: Tensor | None
-) -> tuple[Tensor, Tensor | None]:
+    mechanism: Mechanism,
+    states: tuple[Tensor, Tensor | None, Tensor | None],
+    around: Company,
+    force: Tensor,
+    beyond: Tensor | None,
+) -> None:
+    """Add the pull of groups to the force, and to its squared length outside the basis."""
     assert around.gather is not None
     assert around.spread is not None
     assert around.gather2 is not None
     assert around.spread2 is not None
     assert around.own is not None
-    mean = spmm(around.gather, states)
+    inside, outside, own = states
+    mean = spmm(around.gather, inside)
     hidden = None if outside is None else spmm(around.gather2, outside)
     cohesion = row_sums(mean.square()) if hidden is None else row_sums(mean.square()) + hidden
-    gain = mechanism.pull + mechanism.cohesion * cohesion
+    gain = mechanism.pull + mechanism.cohesion * cohesion.clamp(max=1.0)
     force += spmm(around.spread, mean.mul_(gain.unsqueeze(-1)))
-    if beyond is not None and hidden is not None and outside is not None:
-        beyond = beyond + spmm(around.spread2, hidden * gain.square())
+    if beyond is not None and hidden is not None and own is not None:
+        beyond += spmm(around.spread2, hidden * gain.square())
         # An agent hears itself in its groups: there it does not add like a stranger.
-        beyond += 2.0 * mechanism.keep * outside * spmm(around.own, gain)
-    return force, beyond
+        beyond += 2.0 * mechanism.keep * own * spmm(around.own, gain)
 
 
 def signal_basis(

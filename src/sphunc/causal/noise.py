@@ -37,16 +37,19 @@ class Noise:
         across: coordinates of g on the basis ``[N, R, r]``.
         rest: component of g along what the basis leaves of the mean ``[N, R]``.
         square: squared length of g in all D dimensions ``[N, R]``.
+        inside: squared length of g on the basis ``[N, R]``.
     """
 
     angle: Tensor
     across: Tensor
     rest: Tensor
     square: Tensor
+    inside: Tensor
 
-    def rows(self, part: slice) -> Noise:
+    def rows(self, part: slice | Tensor) -> Noise:
         """Return the noise of some agents."""
-        return Noise(self.angle[:, part], self.across[part], self.rest[part], self.square[part])
+        plain = (values[part] for values in (self.across, self.rest, self.square, self.inside))
+        return Noise(self.angle[:, part], *plain)
 
 
 def draw_noise(
@@ -55,7 +58,7 @@ def draw_noise(
     """Draw the noise of a step: every draw has a stream of its own, so that chunks do not change the numbers."""
     parts = [_one(agents, rank, dim, _stream(seed, step, draw)) for draw in draws]
     along, across, rest, square = (torch.stack(values, 1).to(device) for values in zip(*parts, strict=True))
-    return Noise(angle_coefficients(along, dim), across, rest, square)
+    return Noise(angle_coefficients(along, dim), across, rest, square, row_sums(across.square()))
 
 
 def _stream(seed: int, step: int, draw: int) -> torch.Generator:
@@ -99,24 +102,37 @@ def perturb(
         noise: of this step.
         dim: D.
     """
-    points_somewhere = length > 0
-    inverse = torch.where(points_somewhere, 1.0 / torch.where(points_somewhere, length, 1.0), 0.0)
-    t = along_mode(noise.angle, kappa, dim)
-    dot = row_sums(noise.across * mean)
     if hidden is None and dim <= SMALL_DIM:
-        return _perturb_small(mean * inverse.unsqueeze(-1), t, dot * inverse, noise.across)
-    if hidden is not None:
-        dot += noise.rest * hidden.sqrt()
-    dot *= inverse
-    size = noise.square - dot.square()
-    across = torch.sqrt((1.0 - t.square()).clamp(min=0.0) / size.clamp(min=torch.finfo(size.dtype).tiny))
-    along = ((t - across * dot) * inverse).unsqueeze(-1)
-    return (mean * along).addcmul_(noise.across, across.unsqueeze(-1))
+        return _perturb_small(mean * _inverse(length).unsqueeze(-1), along_mode(noise.angle, kappa, dim), noise.across)
+    along, across, _ = mixture(mean, length, hidden, kappa, noise, dim)
+    return (mean * along.unsqueeze(-1)).addcmul_(noise.across, across.unsqueeze(-1))
 
 
-def _perturb_small(mu: Tensor, t: Tensor, dot: Tensor, g: Tensor) -> Tensor:
+def mixture(
+    mean: Float[Tensor, "agent draw rank"],
+    length: Float[Tensor, "agent draw"],
+    hidden: Float[Tensor, "agent draw"] | None,
+    kappa: Float[Tensor, "agent draw"],
+    noise: Noise,
+    dim: int,
+) -> tuple[Float[Tensor, "agent draw"], Float[Tensor, "agent draw"], Float[Tensor, "agent draw"]]:
+    """Weights of mean and g in a draw, and the product of both on the basis; arguments as for :func:`perturb`."""
+    inverse, t = _inverse(length), along_mode(noise.angle, kappa, dim)
+    inside = row_sums(noise.across * mean)
+    dot = inside * inverse if hidden is None else (noise.rest * hidden.sqrt()).add_(inside).mul_(inverse)
+    size = (noise.square - dot.square()).clamp_(min=torch.finfo(dot.dtype).tiny)
+    across = t.square().neg_().add_(1.0).clamp_(min=0.0).div_(size).sqrt_()
+    return (t - across * dot).mul_(inverse), across, inside
+
+
+def _inverse(length: Tensor) -> Tensor:
+    points_somewhere = length > 0
+    return torch.where(points_somewhere, 1.0 / torch.where(points_somewhere, length, 1.0), 0.0)
+
+
+def _perturb_small(mu: Tensor, t: Tensor, g: Tensor) -> Tensor:
     """On small spheres g may be nearly parallel to the mode: the tangent is made explicitly, and normalised."""
-    tangent = g - dot.unsqueeze(-1) * mu
+    tangent = g - row_sums(g * mu).unsqueeze(-1) * mu
     tangent = tangent - row_sums(tangent * mu).unsqueeze(-1) * mu
     across = (1.0 - t.square()).clamp(min=0.0).sqrt().unsqueeze(-1)
     return torch.nn.functional.normalize(

@@ -41,7 +41,7 @@ class ClassReading:
     power: Tensor
     target: Tensor
 
-    def rows(self, part: slice) -> ClassReading:
+    def rows(self, part: slice | Tensor) -> ClassReading:
         """Return the reading of some agents."""
         share = None if self.share is None else self.share[part]
         return ClassReading(self.sharpness[part], share, self.power[part], self.target[part])
@@ -72,7 +72,7 @@ class NumberReading:
     target: Tensor
     variance: Tensor
 
-    def rows(self, part: slice) -> NumberReading:
+    def rows(self, part: slice | Tensor) -> NumberReading:
         """Return the reading of some agents."""
         return NumberReading(self.centre, self.scale, self.target[part], self.variance[part])
 

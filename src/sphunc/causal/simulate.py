@@ -1,8 +1,9 @@
 r"""Two arms of one simulation, with and without an intervention, under the same noise and the same structures.
 
 A sample is one structure with one draw of all noise. Draws are shared by structures and by arms: what differs between
-them is effect and not chance. States of R draws move together, one sparse product per structure, step and arm; the
-cost is linear in samples x horizon x links.
+them is effect and not chance. States of R draws move together, one sparse product per structure and step; the cost is
+linear in samples x horizon x links. The changed arm is carried only where it departs from the factual one: agents whom
+no intervention has reached yet are the same in both.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from dataclasses import dataclass
 import torch
 
 from sphunc._typing import Float, Links, Tensor
-from sphunc.causal.action import Action, StateChange
+from sphunc.causal.action import Action, StateChange, turn
 from sphunc.causal.interventions import Policy
 from sphunc.causal.mechanism import Company, Mechanism, company, drive, signal_basis
-from sphunc.causal.noise import Noise, draw_noise, perturb, row_sums
+from sphunc.causal.noise import Noise, draw_noise, mixture, perturb, row_sums
 from sphunc.errors import ArgumentError
 
 BLOCK = 2**18
 """Numbers of a block of agents: what is made of them stays in the cache."""
+FAINT = 1e-4
+"""Departures of a unit state that are not followed further: they move no probability by as much as its error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,7 @@ class Design:
         seed: of the noise.
         sampled: draw states; else carry their means (noise is integrated out step by step, draws are equal).
         reduced: carry only the directions that hold the signal, where they are few; else all D.
+        everyone: read all agents at every step; else those who may have been reached, and all at the last step.
     """
 
     links: Links
@@ -59,6 +63,7 @@ class Design:
     seed: int
     sampled: bool = True
     reduced: bool = True
+    everyone: bool = True
 
     @property
     def samples(self) -> int:
@@ -71,20 +76,31 @@ class Moment:
     """Both arms after one step; samples are ordered by structure, then draw.
 
     Attributes:
-        factual: logits (or standardised numbers) without the intervention ``[N, S, C]``.
+        factual: logits (or standardised numbers) without the intervention ``[n, S, C]``.
         changed: the same with it; the same tensor when nothing is changed.
         resultant: squared length of the mean state in the changed arm, without the bias of a finite S ``[N]``.
+        rows: the n agents that were read; None for all N. The others are the same in both arms.
     """
 
     factual: Tensor
     changed: Tensor
     resultant: Tensor
+    rows: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class _States:
-    """States of one structure in one arm ``[N, R, r]``, and their squared length outside the basis ``[N, R]``."""
+    """States of one structure ``[N, R, r]``, and their squared length outside the basis ``[N, R]``."""
 
+    inside: Tensor
+    outside: Tensor | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Departure:
+    """States of the agents that differ in the changed arm: who ``[n]``, coordinates ``[n, R, r]``, rest ``[n, R]``."""
+
+    rows: Tensor
     inside: Tensor
     outside: Tensor | None
 
@@ -95,18 +111,19 @@ def simulate(mechanism: Mechanism, start: Start, action: Action, design: Design)
     With an action that changes nothing there is one arm, and both results are the same tensor.
     """
     world = _World(mechanism, start, action, design)
-    arms = [Action()] if action.is_null else [Action(), action]
     first = world.noise(0)
-    states = [[world.begin(arm, first)] * len(design.strengths) for arm in arms]
+    begun = world.begin(first)
+    states = [begun] * len(design.strengths)
+    departures = [world.depart(begun, first)] * len(design.strengths)
     for step in range(1, design.horizon + 1):
-        yield world.advance(step, arms, states)
+        yield world.advance(step, states, departures)
 
 
 class _World:
     """Everything that stays the same during a simulation, in coordinates on the basis."""
 
     def __init__(self, mechanism: Mechanism, start: Start, action: Action, design: Design) -> None:
-        self.design, self.agents, self.start = design, len(start.eta), start
+        self.design, self.agents, self.start, self.action = design, len(start.eta), start, action
         self.dim = mechanism.dim
         mechanism = mechanism.driven()
         self.basis = _basis(mechanism, start, action, design)
@@ -115,7 +132,7 @@ class _World:
         self.prior, prior_outside = self._project(mechanism.prior * start.prior)
         self.prior_outside = prior_outside
         self.rank = self.eta.shape[-1]
-        self.companies: dict[tuple[int, tuple[int, ...], bool], Company] = {}
+        self.companies: dict[tuple[int, tuple[int, ...], tuple[float, ...]], Company] = {}
 
     def _project(self, vectors: Tensor) -> tuple[Tensor, Tensor | None]:
         if self.basis is None:
@@ -126,14 +143,20 @@ class _World:
     def noise(self, step: int) -> Noise:
         return draw_noise(self.agents, range(self.design.draws), self.rank, self.dim, seed=self.design.seed, step=step)
 
-    def begin(self, action: Action, noise: Noise) -> _States:
+    def begin(self, noise: Noise) -> _States:
         """Draw states from the belief at the origin."""
         R, hidden = self.design.draws, self.eta_outside
         eta = self.eta.unsqueeze(1).expand(-1, R, -1)
         length = self.start.eta.norm(dim=-1).unsqueeze(1).expand(-1, R)
         states = self.settle(eta, length, None if hidden is None else hidden.unsqueeze(1).expand(-1, R), noise)
-        self.intervene(action, 0, states, noise, None)
         return _States(states, None if self.basis is None else self.beyond(states))
+
+    def depart(self, states: _States, noise: Noise) -> _Departure:
+        """Put the interventions of the origin in place."""
+        return self.intervened(0, self.reached(0, self.nobody()), states, states, noise, None)
+
+    def nobody(self) -> Tensor:
+        return torch.zeros(self.agents, dtype=torch.bool)
 
     def settle(self, eta: Tensor, length: Tensor, hidden: Tensor | None, noise: Noise) -> Tensor:
         """Draw states from their law, or take its mean."""
@@ -143,53 +166,141 @@ class _World:
             return eta * self.mechanism.flat + noise.across * self.mechanism.flat**0.5
         return perturb(eta, length, hidden, length, noise, self.dim)
 
-    def advance(self, step: int, arms: list[Action], states: list[list[_States]]) -> Moment:
+    def advance(self, step: int, states: list[_States], departures: list[_Departure]) -> Moment:
         """Move all samples one step; returns what is read."""
-        R, S, noise = self.design.draws, self.design.samples, self.noise(step)
-        shape = (self.agents, S, len(self.mechanism.bias))
-        read = [torch.empty(shape) for _ in arms]
+        S, noise = self.design.samples, self.noise(step)
+        reached = [self.reached(step, self.acted_on(q, step, gone.rows)) for q, gone in enumerate(departures)]
+        rows = self.read_rows(step, reached)
+        shape = (self.agents if rows is None else len(rows), S, len(self.mechanism.bias))
+        read = torch.empty(shape)
+        other = read if self.action.is_null else torch.empty(shape)
         mean, square = torch.zeros(self.agents, self.rank), torch.zeros(self.agents)
-        for q in range(len(self.design.strengths)):
-            for a, action in enumerate(arms):
-                view = read[a][:, q * R : (q + 1) * R]
-                states[a][q] = self.move(action, q, step, states[a][q], noise, view)
-            last = states[-1][q]
-            mean += last.inside.sum(1)
-            square += self.squares(last)
+        for q, whom in enumerate(reached):
+            part = slice(q * self.design.draws, (q + 1) * self.design.draws)
+            before, gone = states[q], departures[q]
+            states[q] = self.move(before, self.around(Action(), q, step - 1), rows, noise, read[:, part])
+            if other is not read:
+                other[:, part] = read[:, part]
+                places = None if rows is None else torch.searchsorted(rows, whom)
+                departures[q] = self.diverge(step, q, (before, gone, states[q]), whom, noise, (other[:, part], places))
+            self.collect(states[q], departures[q], mean, square)
         resultant = (row_sums(mean.square()) - square) / max(1, S * (S - 1))
-        return Moment(read[0], read[-1], resultant.clamp(0.0, 1.0))
+        return Moment(read, other, resultant.clamp(0.0, 1.0), rows)
 
-    def squares(self, states: _States) -> Tensor:
-        """Sum over draws of the squared length inside the basis ``[N]``."""
-        if states.outside is not None and self.design.sampled:
-            return self.design.draws - states.outside.sum(1)
-        return states.inside.square().sum((1, 2))
+    def acted_on(self, q: int, step: int, rows: Tensor) -> Tensor:
+        """Agents whose next state may differ: whom those that differ act on, and whom cuts set free."""
+        if self.action.is_null:
+            return self.nobody()
+        acted = self.around(Action(), q, step - 1).reach(rows, self.agents)
+        for place, _, source in self.action.factors:
+            acted[self.design.links[1, place]] |= source.acts_at(step - 1)
+        cut = self.action.groups_cut(step - 1)
+        if cut and self.start.memberships is not None:
+            agent, group = self.start.memberships
+            acted[agent[torch.isin(group, torch.tensor(cut))]] = True
+        return acted
 
-    def move(self, action: Action, q: int, step: int, states: _States, noise: Noise, logits: Tensor) -> _States:
-        """One structure, one arm, one step: returns the new states, and fills in the logits read on the way."""
-        around = self.around(action, q, step - 1)
+    def reached(self, step: int, acted: Tensor) -> Tensor:
+        """Indices of agents that may differ at a step: those acted on, and those intervened on; all under a policy."""
+        for change in self.action.states:
+            acted[change.agent] |= change.source.acts_at(step)
+        if self.action.policies:
+            acted |= True
+        return acted.nonzero().flatten()
+
+    def read_rows(self, step: int, reached: list[Tensor]) -> Tensor | None:
+        if self.design.everyone or step == self.design.horizon:
+            return None
+        return torch.unique(torch.cat(reached))
+
+    def collect(self, states: _States, gone: _Departure, mean: Tensor, square: Tensor) -> None:
+        """Add the states of the changed arm, and their squared length inside the basis, over draws."""
+        for draw in range(self.design.draws):
+            mean += states.inside[:, draw]
+        square += self.squares(states.inside, states.outside)
+        if len(gone.rows):
+            old = states.inside[gone.rows], None if states.outside is None else states.outside[gone.rows]
+            mean.index_add_(0, gone.rows, gone.inside.sum(1) - old[0].sum(1))
+            square.index_add_(0, gone.rows, self.squares(gone.inside, gone.outside) - self.squares(*old))
+
+    def squares(self, inside: Tensor, outside: Tensor | None) -> Tensor:
+        """Sum over draws of the squared length inside the basis."""
+        if outside is not None and self.design.sampled:
+            return self.design.draws - outside.sum(1)
+        return inside.square().sum((1, 2))
+
+    def move(self, states: _States, around: Company, rows: Tensor | None, noise: Noise, logits: Tensor) -> _States:
+        """One structure, one step of the factual arm: returns new states, and fills in the logits of some agents."""
         eta, beyond = drive(self.mechanism, states.inside, states.outside, self.prior, around)
         if beyond is not None and self.prior_outside is not None:
             beyond += self.prior_outside.unsqueeze(1)
+        if rows is not None and len(rows):
+            self.read(eta[rows], None if beyond is None else beyond[rows], logits)
         size = max(1, BLOCK // eta[0].numel())
         for first in range(0, self.agents, size):
-            rows = slice(first, first + size)
-            self.finish(eta[rows], None if beyond is None else beyond[rows], noise.rows(rows), logits[rows])
-        moved = _States(eta, beyond)
-        changed = self.intervene(action, step, eta, noise, logits)
-        if changed and beyond is not None:
-            beyond[changed] = self.beyond(eta[changed])
-        return moved
+            part = slice(first, first + size)
+            self.finish(
+                eta[part],
+                None if beyond is None else beyond[part],
+                noise.rows(part),
+                None if rows is not None else logits[part],
+            )
+        return _States(eta, beyond)
 
-    def finish(self, eta: Tensor, beyond: Tensor | None, noise: Noise, logits: Tensor) -> None:
-        """Read natural parameters, and put states drawn from them in their place."""
+    def diverge(
+        self,
+        step: int,
+        q: int,
+        states: tuple[_States, _Departure, _States],
+        rows: Tensor,
+        noise: Noise,
+        read: tuple[Tensor, Tensor | None],
+    ) -> _Departure:
+        """The changed arm of one structure, one step on, for the agents in ``rows``."""
+        before, gone, factual = states
+        kept = before.inside[gone.rows], None if before.outside is None else before.outside[gone.rows]
+        self.place(before, gone.rows, gone.inside, gone.outside)
+        around = self.around(self.action, q, step - 1).only(rows)
+        eta, beyond = drive(self.mechanism, before.inside, before.outside, self.prior[rows], around, rows)
+        self.place(before, gone.rows, *kept)
+        if beyond is not None and self.prior_outside is not None:
+            beyond += self.prior_outside[rows].unsqueeze(1)
+        logits = torch.empty(*eta.shape[:2], len(self.mechanism.bias))
+        self.finish(eta, beyond, noise.rows(rows), logits)
+        result = self.intervened(step, rows, _States(eta, beyond), factual, noise, logits)
+        target, places = read
+        target[rows if places is None else places] = logits
+        return result
+
+    def place(self, states: _States, rows: Tensor, inside: Tensor, outside: Tensor | None) -> None:
+        states.inside[rows] = inside
+        if states.outside is not None and outside is not None:
+            states.outside[rows] = outside
+
+    def read(self, eta: Tensor, beyond: Tensor | None, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Fill in logits of natural parameters; returns squared lengths on the basis, and lengths."""
         square = row_sums(eta.square())
-        length = (square if beyond is None else square + beyond).sqrt_()
+        length = (square if beyond is None else square + beyond).sqrt()
         firm = self.mechanism.firm(length).unsqueeze(-1)
         torch.addcmul(self.mechanism.bias, eta @ self.mechanism.weight.mT, firm, out=logits)
-        eta.copy_(self.settle(eta, length, beyond, noise))
-        if beyond is not None:
-            beyond.copy_(self.beyond(eta))
+        return square, length
+
+    def finish(self, eta: Tensor, beyond: Tensor | None, noise: Noise, logits: Tensor | None) -> None:
+        """Read natural parameters, and put states drawn from them in their place."""
+        if logits is not None:
+            square, length = self.read(eta, beyond, logits)
+        else:
+            square = row_sums(eta.square())
+            length = (square if beyond is None else square + beyond).sqrt()
+        if beyond is None or not self.design.sampled or not self.mechanism.spherical:
+            eta.copy_(self.settle(eta, length, beyond, noise))
+            if beyond is not None:
+                beyond.copy_(self.beyond(eta))
+            return
+        along, across, dot = mixture(eta, length, beyond, length, noise, self.dim)
+        eta.mul_(along.unsqueeze(-1)).addcmul_(noise.across, across.unsqueeze(-1))
+        inside = along.square() * square + 2.0 * along * across * dot + across.square() * noise.inside
+        torch.sub(1.0, inside, out=beyond).clamp_(min=0.0)
 
     def beyond(self, states: Tensor) -> Tensor:
         """Squared length that the basis does not show: unit states have the rest of 1 there, means next to none."""
@@ -200,28 +311,46 @@ class _World:
     def around(self, action: Action, q: int, step: int) -> Company:
         """Who acts on whom in structure q; kept, because it changes only where links or groups are cut."""
         factors, cut = action.gate_factors(step, self.design.links.shape[1]), action.groups_cut(step)
-        key = (q, cut, factors is not None)
-        if key not in self.companies or factors is not None:
+        active = tuple(place for place, _, source in action.factors if source.acts_at(step))
+        key = (q, cut, active)
+        if key not in self.companies:
             gates = self.mechanism.link * self.design.strengths[q]
             gates = gates if factors is None else gates * factors
             self.companies[key] = company(self.design.links, gates, self.start.memberships, self.agents, cut=cut)
         return self.companies[key]
 
-    def intervene(self, action: Action, step: int, states: Tensor, noise: Noise, logits: Tensor | None) -> list[int]:
-        """Put interventions in place of what the mechanism gave, in the states and in what is read; returns whose."""
-        whose = []
-        for change in action.states:
+    def intervened(
+        self, step: int, rows: Tensor, states: _States, factual: _States, noise: Noise, logits: Tensor | None
+    ) -> _Departure:
+        """Put interventions in place of what the mechanism gave, in states and readings; returns who departs."""
+        at_origin = logits is None
+        inside = states.inside[rows] if at_origin else states.inside
+        outside = states.outside[rows] if at_origin and states.outside is not None else states.outside
+        whose = self.intervene(step, rows, inside, noise, logits)
+        if outside is not None and whose:
+            outside[whose] = self.beyond(inside[whose])
+        gap = (inside - factual.inside[rows]).abs().amax((1, 2)) if len(rows) else torch.zeros(0)
+        if outside is not None and factual.outside is not None and len(rows):
+            gap = torch.maximum(gap, (outside - factual.outside[rows]).abs().amax(1))
+        far = gap > FAINT
+        return _Departure(rows[far], inside[far], None if outside is None else outside[far])
+
+    def intervene(self, step: int, rows: Tensor, states: Tensor, noise: Noise, logits: Tensor | None) -> list[int]:
+        """Change states and readings of ``rows`` in place; returns the places of those whose state was set."""
+        places = []
+        for change in self.action.states:
             if not change.source.acts_at(step):
                 continue
-            whose.append(change.agent)
-            before = states[change.agent].clone()
-            states[change.agent] = self.changed(change, before, noise)
+            place = int(torch.searchsorted(rows, change.agent))
+            places.append(place)
+            before = states[place].clone()
+            states[place] = self.changed(change, before, noise)
             if logits is not None:
-                self.reread(change, before, states[change.agent], logits)
-        for policy in action.policies:
+                self.reread(change, before, states[place], logits[place])
+        for policy in self.action.policies:
             if policy.acts_at(step):
-                self.ask(policy, action, step, states, logits)
-        return whose
+                self.ask(policy, self.action, step, states, logits)
+        return places
 
     def changed(self, change: StateChange, before: Tensor, noise: Noise) -> Tensor:
         target = change.direction if self.basis is None else change.direction @ self.basis
@@ -237,9 +366,7 @@ class _World:
     def reread(self, change: StateChange, before: Tensor, after: Tensor, logits: Tensor) -> None:
         """A set state is known, and read as such; a drawn or turned one moves what was read with it."""
         known = self.mechanism.read(after)
-        if change.kind == "shift":
-            known = logits[change.agent] + known - self.mechanism.read(before)
-        logits[change.agent] = known
+        logits.copy_(logits + known - self.mechanism.read(before) if change.kind == "shift" else known)
 
     def ask(self, policy: Policy, action: Action, step: int, states: Tensor, logits: Tensor | None) -> None:
         decided = policy.function(step, states.transpose(0, 1).clone())
@@ -250,19 +377,6 @@ class _World:
             states[i] = torch.nn.functional.normalize(torch.as_tensor(value, dtype=states.dtype), dim=-1)
             if logits is not None:
                 logits[i] = self.mechanism.read(states[i])
-
-
-def turn(
-    states: Float[Tensor, "draw rank"], target: Float[Tensor, " rank"], angle: float
-) -> Float[Tensor, "draw rank"]:
-    """Unit states (by their coordinates on a basis that holds ``target``), turned towards it by ``angle`` at most."""
-    cosine = (states @ target).clamp(-1.0, 1.0).unsqueeze(-1)
-    sine = (1.0 - cosine.square()).sqrt()
-    way = torch.atan2(sine, cosine)
-    by = torch.minimum(way, torch.full_like(way, angle))
-    # At the target itself, and opposite to it, there is no one direction to turn in: the state stays.
-    tangent = torch.where(sine > 1e-6, (target - cosine * states) / sine.clamp(min=1e-6), 0.0)
-    return torch.cos(by) * states + torch.sin(by) * tangent
 
 
 def _basis(mechanism: Mechanism, start: Start, action: Action, design: Design) -> Tensor | None:

@@ -115,7 +115,9 @@ class WhatIf(ABC):
         situation = self._situation(query)
         action = query.action(situation.direct)
         chosen = query.scenario
-        design = Design(chosen.links, chosen.strengths, query.draws, query.amounts.horizon, query.amounts.seed)
+        sizes = query.draws, query.amounts.horizon, query.amounts.seed
+        # The entropy of a number is that of its simulated law, so that numbers are read from everybody.
+        design = Design(chosen.links, chosen.strengths, *sizes, everyone=not self.known_.classes)
         comparisons, bounds = _run(situation, action, design)
         return self._answer(query, action, comparisons, bounds)
 
