@@ -153,8 +153,9 @@ class SphUnc(WhatIf):
         origin = data.num_times - 1 if origin is None else origin
         past = self._prepare(data.until(origin))
         links, gates = place(self.structure_, self.known_.agents, past.node_ids)
-        with torch.no_grad():
-            run = self.network_(observe(past), links, gates)
+        # Earlier origins would be forecast too by a plain pass, and their support looked up.
+        network: Any = self.network_
+        run = network.origin(observe(past), links, gates, self.config_.horizon).run
         last = self.temperature_.apply(outlook_of(run)).at(-1)
         extras = _sets(last, self.conformal_, coverage)
         return Forecast(
