@@ -157,7 +157,28 @@ def test_outcomes_begin_where_their_agents_point(numeric: bool) -> None:
     centre = seen.y[seen.y_mask].mean(0) if numeric else torch.zeros(3)
     expected = outcome_directions(network.latents(seen), seen.y, seen.y_mask, centre)
     torch.testing.assert_close(network.evidence.outcome_directions.detach(), expected)
-    torch.testing.assert_close(network.readout.weight.detach(), INITIAL_READOUT * expected / DIM**0.5)
+    torch.testing.assert_close(network.readout.weight.detach(), INITIAL_READOUT * expected / network.readout.scale)
+
+
+def test_noise_is_averaged_over_the_times_at_which_an_agent_was_seen() -> None:
+    data = world()
+    network = make(data)
+    with torch.no_grad():
+        network.aleatoric.out.normal_(generator=torch.Generator().manual_seed(3))
+        network.freshness.fill_(-1.0)
+    present = data.present.clone()
+    present[0, 4] = present[2, 5] = False
+    x = network.encoder.standardise(data.x, data.x_mask)
+    got, raw = network._noise(x, present), network.aleatoric(x)
+    fresh = torch.sigmoid(torch.tensor(-1.0))
+    for agent in (0, 4, 5):
+        average = None
+        for time in range(data.num_times):
+            if present[time, agent]:
+                now = raw[time, agent]
+                average = now if average is None else average + fresh * (now - average)
+            if average is not None:
+                torch.testing.assert_close(got[time, agent], average)
 
 
 def test_concentrations_stay_in_their_range() -> None:

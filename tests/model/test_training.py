@@ -37,6 +37,14 @@ def test_the_best_pass_is_restored(long_data):
     assert [record.is_best for record in records].count(True) < 8
 
 
+def test_first_passes_are_never_the_best(long_data):
+    config, stage = stage_of(long_data, learning_rate=0.5, scm=False)
+    stage.epochs = 60
+    records = [advance(stage, config, losses) for _ in range(8)]
+    assert all(record.is_best for record in records[:6])
+    assert stage.best_epoch >= 5
+
+
 def test_patience_ends_a_stage(long_data):
     config, stage = stage_of(long_data, learning_rate=1.0, scm=False)
     stage.epochs = 1000

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sphunc.nn.outcome import LOWEST_TEMPERATURE, Readout, Temperature, mix, temper, temperature
+from sphunc.nn.outcome import LOWEST_TEMPERATURE, PACE, Readout, Temperature, mix, temper, temperature
 
 
 def generator(seed=0):
@@ -15,7 +15,7 @@ def test_readout_is_its_equation_and_starts_without_opinion():
     assert not readout(state).any()
     readout.weight.data.normal_(generator=generator(1))
     readout.bias.data.normal_(generator=generator(2))
-    torch.testing.assert_close(readout(state)[1, 3], 2.0 * readout.weight @ state[1, 3] + readout.bias)
+    torch.testing.assert_close(readout(state)[1, 3], 2.0 * PACE * readout.weight @ state[1, 3] + readout.bias)
 
 
 def test_temperature_starts_at_one_and_rises_with_a_positive_slope():

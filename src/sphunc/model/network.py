@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sphunc._typing import Float, Links
+from sphunc._typing import Bool, Float, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence
 from sphunc.model.observed import Observed
@@ -132,6 +132,7 @@ class Network(nn.Module):
         self.fusion = (MonotoneFusion if config.fusion == "monotone" else AdHocFusion)(generator=generator)
         self.readout = Readout(dim, num_outputs)
         self.temperature = Temperature()
+        self.freshness = nn.Parameter(torch.zeros(()))
         self.log_half = nn.Parameter(torch.zeros(()), requires_grad=False)
         self.register_buffer("support", torch.zeros(0, dim))
         self.register_buffer("centre", torch.zeros(num_outputs))
@@ -155,7 +156,7 @@ class Network(nn.Module):
         # Outcomes begin as evidence for the directions that agents with this outcome share, and are read there too.
         direction = outcome_directions(self.latents(observed), observed.y, observed.y_mask, self.centre)
         self.evidence.outcome_directions.copy_(direction)
-        self.readout.weight.copy_(INITIAL_READOUT * direction / self.config.dim**0.5)
+        self.readout.weight.copy_(INITIAL_READOUT * direction / self.readout.scale)
 
     def latents(self, observed: Observed) -> Float[Tensor, "time agent dim"]:
         """Node-wise directions, before any mixing of agents; zero for an agent of whom nothing was observed."""
@@ -198,7 +199,7 @@ class Network(nn.Module):
         encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
         evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
         filtered = self._filter(observed, evidence, links, gates)
-        return self._forecast(x, encoded, filtered.ahead, filtered.states)
+        return self._forecast(self._noise(x, observed.present), encoded, filtered.ahead, filtered.states)
 
     @torch.no_grad()
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
@@ -211,7 +212,8 @@ class Network(nn.Module):
         again = (part[-1:].expand(horizon, *part.shape[1:]) for part in (encoded.length, encoded.observed))
         last = Encoded(encoded.direction[-1:].expand(horizon, -1, -1), *again)
         rolled = torch.stack(states)
-        run = self._forecast(x[-1:].expand(horizon, -1, -1), last, rolled, rolled)
+        variance = self._noise(x, observed.present)[-1:].expand(horizon, -1)
+        run = self._forecast(variance, last, rolled, rolled)
         return Origin(evidence, filtered.eta, filtered.lasting, run)
 
     def _geometry(self, encoded: Encoded) -> Encoded:
@@ -246,13 +248,25 @@ class Network(nn.Module):
             states.append(self.step.strength * self.step(states[-1], lasting, groups, links, gates))
         return states
 
-    def _forecast(self, x: Tensor, encoded: Encoded, ahead: Tensor, state: Tensor) -> Run:
+    def _noise(self, x: Float[Tensor, "time agent feature"], present: Bool[Tensor, "time agent"]) -> Tensor:
+        """Variance at each time ``[T, N]``: what the head says now, averaged with what it said before.
+
+        How noisy an agent's outcomes are changes slowly, what the head makes of one sight of it does not.
+        """
+        raw, fresh = self.aleatoric(x), torch.sigmoid(self.freshness)
+        averages = [raw[0]]
+        for time in range(1, len(raw)):
+            moved = averages[-1] + fresh * (raw[time] - averages[-1])
+            known = present[:time].any(0) & present[time]
+            averages.append(torch.where(known, moved, torch.where(present[time], raw[time], averages[-1])))
+        return torch.stack(averages)
+
+    def _forecast(self, variance: Tensor, encoded: Encoded, ahead: Tensor, state: Tensor) -> Run:
         dim = self.config.dim
         strength = self.step.concentration(state)
         kappa = self._supported(strength if self.head is None else self.head(encoded.direction), encoded)
         epistemic = vmf_entropy(kappa, dim)
         scaled = scaled_entropy(kappa, dim)
-        variance = self.aleatoric(x)
         if self.config.uncertainty == "aleatoric":
             scaled = torch.zeros_like(scaled)
         if self.config.uncertainty == "epistemic":

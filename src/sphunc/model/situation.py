@@ -143,7 +143,7 @@ def mechanism_of(network: Network) -> Mechanism:
         strength=strength,
         firmness=firmness,
         mapping=mapping,
-        weight=network.readout.weight.detach().cpu() * dim**0.5,
+        weight=network.readout.weight.detach().cpu() * network.readout.scale,
         bias=network.readout.bias.detach().cpu(),
         flat=2.0 / (dim * FLAT_WEIGHT),
     )

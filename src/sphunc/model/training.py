@@ -25,6 +25,9 @@ from sphunc.model.targets import Targets
 from sphunc.model.weights import load_weights
 
 LossFunction = Callable[..., Any]  # (network, run, observed, targets, config, empirical) -> the parts by name
+WARM_UP = 10
+"""Passes before the best one is looked for (a tenth of all, where there are fewer than 100): the heads of uncertainty
+start with no opinion, which a few held-out outcomes may happen to like best."""
 PARTS = ("prediction", "entropy", "causal", "total")
 
 
@@ -53,7 +56,8 @@ class Stage:
         structure: links in use.
         empirical: cross-fitted errors ``[T, N]``, or None.
         epoch: next pass.
-        best_score, best_epoch, best, best_structure, best_outlook: of the pass that predicted held-out outcomes best.
+        best_score, best_epoch, best, best_structure, best_outlook: of the pass that predicted held-out outcomes best,
+            the first ones apart.
     """
 
     name: str
@@ -165,7 +169,7 @@ def advance(stage: Stage, config: SphUncConfig, losses: LossFunction) -> EpochRe
     _check_finite(parts[-1], stage.epoch, config)
     outlook = judge(stage)
     score, ece = _score(outlook, stage.judged)
-    is_best = score is None or score < stage.best_score
+    is_best = score is None or score < stage.best_score or stage.epoch < min(WARM_UP, stage.epochs // WARM_UP)
     if is_best:
         _keep(stage, score, outlook)
     if stage.fold is not None and outlook is not None and stage.judged is not None:

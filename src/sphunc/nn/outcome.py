@@ -17,6 +17,7 @@ from sphunc._typing import Float, Tensor
 
 # Keeps logits finite where a and b would drive the softplus to 0.
 LOWEST_TEMPERATURE = 0.05
+PACE = 0.2
 
 
 def temperature(
@@ -39,18 +40,19 @@ def mix(log_probabilities: Float[Tensor, "sample ..."]) -> Float[Tensor, ...]:
 class Readout(nn.Module):
     """Linear map from states to logits of C classes, or to means of C numbers; starts at zero: no opinion.
 
-    Directions have entries of size :math:`1/\\sqrt{D}`, so the weights are scaled by :math:`\\sqrt{D}` to learn at the
-    pace of the other layers.
+    Directions have entries of size :math:`1/\\sqrt{D}`, so the weights are scaled by a multiple of :math:`\\sqrt{D}` to
+    learn at the pace of the other layers; all of them move together, which calls for a small multiple.
     """
 
     def __init__(self, dim: int, outputs: int) -> None:
         super().__init__()
+        self.scale = PACE * dim**0.5
         self.weight = nn.Parameter(torch.zeros(outputs, dim))
         self.bias = nn.Parameter(torch.zeros(outputs))
 
     def forward(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch class"]:
         """Return the logits ``[..., C]`` of belief means or sampled states ``[..., D]``."""
-        return nn.functional.linear(state, self.weight * state.shape[-1] ** 0.5, self.bias)
+        return nn.functional.linear(state, self.weight * self.scale, self.bias)
 
 
 class Temperature(nn.Module):
