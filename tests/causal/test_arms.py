@@ -13,10 +13,10 @@ N, Q, C = 9, 4, 3
 def moment(draws, seed=0, push=0.0, same=False, outputs=C):
     g = torch.Generator().manual_seed(seed)
     factual = torch.randn(N, Q * draws, outputs, generator=g)
-    changed = factual if same else factual * 0.9
-    if not same:
-        changed = changed.clone()
-        changed[..., 0] += push
+    if same:
+        return Moment(factual, factual[:0], torch.zeros(N), torch.zeros(0, dtype=torch.long))
+    changed = factual * 0.9
+    changed[..., 0] += push
     return Moment(factual, changed, torch.zeros(N))
 
 
@@ -67,16 +67,17 @@ def test_numbers() -> None:
     assert pushed.samples.shape == (N, 200, 2)
 
 
-def test_agents_that_were_not_reached_keep_the_forecast_without_being_read() -> None:
+def test_agents_that_were_not_reached_are_read_once() -> None:
     whole, law = moment(5, push=1.0), reading()
     rows = torch.tensor([2, 5])
     still = torch.ones(N, dtype=torch.bool)
     still[rows] = False
-    changed = torch.where(still[:, None, None], whole.factual, whole.changed)
-    wanted = compare(Moment(whole.factual, changed, whole.resultant), law, 5)
-    got = compare(Moment(whole.factual[rows], changed[rows], whole.resultant, rows), law, 5)
-    for name in ("outcome", "factual", "error", "total", "within", "identification", "entropy_error"):
+    changed = torch.where(still[:, None, None], whole.factual, whole.reached)
+    wanted = compare(Moment(whole.factual, changed, whole.resultant), law, 5, keep_samples=True)
+    got = compare(Moment(whole.factual, changed[rows], whole.resultant, rows), law, 5, keep_samples=True)
+    for name in ("outcome", "factual", "error", "total", "within", "identification", "entropy_error", "samples"):
         assert torch.allclose(getattr(got, name), getattr(wanted, name), atol=1e-3)
     assert torch.equal(got.outcome[still], law.target[still])
-    nobody = compare(Moment(whole.factual[:0], changed[:0], whole.resultant, rows[:0]), law, 5)
+    nobody = compare(Moment(whole.factual, changed[:0], whole.resultant, rows[:0]), law, 5)
     assert torch.equal(nobody.outcome, law.target)
+    assert (nobody.identification > 0).any()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 import torch
@@ -12,7 +11,6 @@ from sphunc.causal.outcome_entropy import (
     LEAST_VARIANCE,
     Entropies,
     class_entropies,
-    entropy,
     number_entropies,
 )
 from sphunc.causal.reading import ClassReading, NumberReading, class_weights, weighted
@@ -63,46 +61,53 @@ def compare(
         reading: how outcomes are read then, for all agents.
         draws: R; samples are ordered by structure, then draw.
         start: log weights of the step before, which save iterations.
-        keep_samples: also return the law of every sample; the moment has to show all agents.
+        keep_samples: also return the law of every sample.
     """
-    rows = moment.rows
-    if rows is None:
-        return _compare(moment, reading, draws, start, keep_samples)
-    assert isinstance(reading, ClassReading)
-    still = _untouched(reading, draws, start)
-    if not len(rows):
-        return still
-    warm = None if start is None else start[rows]
-    read = _compare(moment, reading.rows(rows), draws, warm, keep_samples)
+    rows, agents = moment.rows, len(moment.factual)
+    if rows is None or len(rows) in (0, agents):
+        changed = None if rows is not None and not len(rows) else moment.reached
+        return _compare(moment.factual, changed, reading, start, draws, keep_samples)
+    still = torch.ones(agents, dtype=torch.bool)
+    still[rows] = False
+    unreached, reached = (
+        _compare(
+            moment.factual[whom],
+            changed,
+            reading.rows(whom),
+            None if start is None else start[whom],
+            draws,
+            keep_samples,
+        )
+        for whom, changed in ((still.nonzero().flatten(), None), (rows, moment.reached))
+    )
+    return _merged(unreached, reached, still)
+
+
+def _merged(unreached: Comparison, reached: Comparison, still: Tensor) -> Comparison:
+    values = {}
     for f in fields(Comparison):
-        whole, part = getattr(still, f.name), getattr(read, f.name)
-        if whole.numel():
-            whole[rows] = part
-    return still
-
-
-def _untouched(reading: ClassReading, draws: int, start: Tensor | None) -> Comparison:
-    """Agents that are the same in both arms: the forecast, with nothing that an unknown structure could add."""
-    agents, C = reading.target.shape
-    none = torch.zeros(agents)
-    total = entropy(reading.target).clamp(max=math.log(C))
-    unknown = 0.0 if draws > 1 else torch.nan
-    error, empty = torch.full((agents, C), unknown), reading.target[:, :0]
-    weights = torch.zeros(agents, C) if start is None else start.clone()
-    laws = reading.target.clone(), reading.target.clone()
-    parts = total, total.clone(), none, none + unknown
-    return Comparison(*laws, error, empty, *parts, empty.unsqueeze(1), weights)
+        one, two = getattr(unreached, f.name), getattr(reached, f.name)
+        whole = torch.empty(len(still), *one.shape[1:])
+        whole[still], whole[~still] = one, two
+        values[f.name] = whole
+    return Comparison(**values)
 
 
 def _compare(
-    moment: Moment, reading: ClassReading | NumberReading, draws: int, start: Tensor | None, keep_samples: bool
+    factual: Tensor,
+    changed: Tensor | None,
+    reading: ClassReading | NumberReading,
+    start: Tensor | None,
+    draws: int,
+    keep_samples: bool,
 ) -> Comparison:
-    agents, samples, outputs = moment.factual.shape
+    """Compare both arms; None if the changed arm is the factual one."""
+    agents, samples, outputs = factual.shape
     size = max(1, BLOCK // max(1, samples * outputs))
     parts = []
     for first in range(0, agents, size):
         rows = slice(first, first + size)
-        arms = moment.factual[rows], moment.changed[rows]
+        arms = factual[rows], None if changed is None else changed[rows]
         warm = None if start is None else start[rows]
         if isinstance(reading, ClassReading):
             parts.append(_classes(*arms, reading.rows(rows), draws, warm, keep_samples))
@@ -113,18 +118,17 @@ def _compare(
 
 
 def _classes(
-    factual: Tensor, changed: Tensor, reading: ClassReading, draws: int, start: Tensor | None, keep: bool
+    factual: Tensor, changed: Tensor | None, reading: ClassReading, draws: int, start: Tensor | None, keep: bool
 ) -> Comparison:
     p = reading.probabilities(factual)
     log_weights = class_weights(p, reading.target, start)
     before = weighted(p, log_weights)
-    same = changed.data_ptr() == factual.data_ptr()
-    after = before if same else weighted(reading.probabilities(changed), log_weights)
+    after = before if changed is None else weighted(reading.probabilities(changed), log_weights)
     agents, samples, C = p.shape
     shape = (agents, samples // draws, draws, C)
     at_draw = before.view(shape).mean(1)
     change = after.view(shape) - at_draw.unsqueeze(1)
-    by_draw = torch.zeros_like(at_draw) if same else change.mean(1)
+    by_draw = torch.zeros_like(at_draw) if changed is None else change.mean(1)
     outcome = _law(reading.target + by_draw.mean(1))
     own = change.mean(2)
     by_structure = _law(reading.target.unsqueeze(1) + own)
@@ -143,8 +147,9 @@ def _variance_of_mean(values: Tensor, mean: Tensor) -> Tensor:
     return total / max(1, R * (R - 1))
 
 
-def _numbers(factual: Tensor, changed: Tensor, reading: NumberReading, draws: int, keep: bool) -> Comparison:
-    before, after = reading.means(factual), reading.means(changed)
+def _numbers(factual: Tensor, changed: Tensor | None, reading: NumberReading, draws: int, keep: bool) -> Comparison:
+    before = reading.means(factual)
+    after = before if changed is None else reading.means(changed)
     agents, samples, K = before.shape
     shape = (agents, samples // draws, draws, K)
     by_draw = (after - before).view(shape).mean(1)

@@ -47,13 +47,13 @@ class ClassReading:
         return ClassReading(self.sharpness[part], share, self.power[part], self.target[part])
 
     def probabilities(self, logits: Float[Tensor, "agent sample class"]) -> Float[Tensor, "agent sample class"]:
-        """Class probabilities of every sample, before weights."""
+        """Class probabilities of every sample, before weights; up to a factor, which weights take out."""
         p = torch.softmax(logits * self.sharpness[:, None, None], -1)
         if self.share is None:
             return p
         share = self.share[:, None, None]
-        p = ((1.0 - share) * p + share / p.shape[-1]).pow(self.power[:, None, None])
-        return p / p.sum(-1, keepdim=True)
+        p = p.mul_(1.0 - share).add_(share / p.shape[-1]).log_().mul_(self.power[:, None, None]).exp_()
+        return p.div_(row_sums(p).unsqueeze(-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +94,16 @@ def class_weights(
         start: logs to begin with; those of the step before save iterations.
     """
     x = torch.zeros_like(target) if start is None else start.clone()
+    todo = torch.arange(len(x))
     for _ in range(NEWTON_STEPS):
-        q = weighted(p, x)
-        gap = target - q.mean(1)
-        if float(gap.abs().max()) < TOLERANCE:
+        q = weighted(p if len(todo) == len(x) else p[todo], x[todo])
+        gap = target[todo] - q.mean(1)
+        far = gap.abs().amax(-1) >= TOLERANCE
+        if not bool(far.any()):
             break
-        x = x + _newton_step(q, gap)
-        x = x - x.mean(-1, keepdim=True)
+        todo, q, gap = todo[far], q[far], gap[far]
+        step = x[todo] + _newton_step(q, gap)
+        x[todo] = step - step.mean(-1, keepdim=True)
     return x
 
 

@@ -53,7 +53,6 @@ class Design:
         seed: of the noise.
         sampled: draw states; else carry their means (noise is integrated out step by step, draws are equal).
         reduced: carry only the directions that hold the signal, where they are few; else all D.
-        everyone: read all agents at every step; else those who may have been reached, and all at the last step.
     """
 
     links: Links
@@ -63,7 +62,6 @@ class Design:
     seed: int
     sampled: bool = True
     reduced: bool = True
-    everyone: bool = True
 
     @property
     def samples(self) -> int:
@@ -76,16 +74,23 @@ class Moment:
     """Both arms after one step; samples are ordered by structure, then draw.
 
     Attributes:
-        factual: logits (or standardised numbers) without the intervention ``[n, S, C]``.
-        changed: the same with it; the same tensor when nothing is changed.
+        factual: logits (or standardised numbers) without the intervention ``[N, S, C]``.
+        reached: the same with it, of the n agents whom it may have reached ``[n, S, C]``.
         resultant: squared length of the mean state in the changed arm, without the bias of a finite S ``[N]``.
-        rows: the n agents that were read; None for all N. The others are the same in both arms.
+        rows: who they are ``[n]``; the others are the same in both arms. None for everybody.
     """
 
     factual: Tensor
-    changed: Tensor
+    reached: Tensor
     resultant: Tensor
     rows: Tensor | None = None
+
+    @property
+    def changed(self) -> Tensor:
+        """Logits of all agents with the intervention; the factual tensor itself when nobody is reached."""
+        if self.rows is None or not len(self.rows):
+            return self.factual if self.rows is not None else self.reached
+        return self.factual.index_copy(0, self.rows, self.reached)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,19 +175,18 @@ class _World:
         """Move all samples one step; returns what is read."""
         S, noise = self.design.samples, self.noise(step)
         reached = [self.reached(step, self.acted_on(q, step, gone.rows)) for q, gone in enumerate(departures)]
-        rows = self.read_rows(step, reached)
-        shape = (self.agents if rows is None else len(rows), S, len(self.mechanism.bias))
-        read = torch.empty(shape)
-        other = read if self.action.is_null else torch.empty(shape)
+        rows = torch.unique(torch.cat(reached))
+        read = torch.empty(self.agents, S, len(self.mechanism.bias))
+        other = torch.empty(len(rows), *read.shape[1:])
         mean, square = torch.zeros(self.agents, self.rank), torch.zeros(self.agents)
         for q, whom in enumerate(reached):
             part = slice(q * self.design.draws, (q + 1) * self.design.draws)
             before, gone = states[q], departures[q]
-            states[q] = self.move(before, self.around(Action(), q, step - 1), rows, noise, read[:, part])
-            if other is not read:
-                other[:, part] = read[:, part]
-                places = None if rows is None else torch.searchsorted(rows, whom)
-                departures[q] = self.diverge(step, q, (before, gone, states[q]), whom, noise, (other[:, part], places))
+            states[q] = self.move(before, self.around(Action(), q, step - 1), noise, read[:, part])
+            if len(rows):
+                other[:, part] = read[rows, part]
+                view = other[:, part], torch.searchsorted(rows, whom)
+                departures[q] = self.diverge(step, q, (before, gone, states[q]), whom, noise, view)
             self.collect(states[q], departures[q], mean, square)
         resultant = (row_sums(mean.square()) - square) / max(1, S * (S - 1))
         return Moment(read, other, resultant.clamp(0.0, 1.0), rows)
@@ -208,11 +212,6 @@ class _World:
             acted |= True
         return acted.nonzero().flatten()
 
-    def read_rows(self, step: int, reached: list[Tensor]) -> Tensor | None:
-        if self.design.everyone or step == self.design.horizon:
-            return None
-        return torch.unique(torch.cat(reached))
-
     def collect(self, states: _States, gone: _Departure, mean: Tensor, square: Tensor) -> None:
         """Add the states of the changed arm, and their squared length inside the basis, over draws."""
         for draw in range(self.design.draws):
@@ -229,22 +228,15 @@ class _World:
             return self.design.draws - outside.sum(1)
         return inside.square().sum((1, 2))
 
-    def move(self, states: _States, around: Company, rows: Tensor | None, noise: Noise, logits: Tensor) -> _States:
-        """One structure, one step of the factual arm: returns new states, and fills in the logits of some agents."""
+    def move(self, states: _States, around: Company, noise: Noise, logits: Tensor) -> _States:
+        """One structure, one step of the factual arm: returns new states, and fills in the logits read on the way."""
         eta, beyond = drive(self.mechanism, states.inside, states.outside, self.prior, around)
         if beyond is not None and self.prior_outside is not None:
             beyond += self.prior_outside.unsqueeze(1)
-        if rows is not None and len(rows):
-            self.read(eta[rows], None if beyond is None else beyond[rows], logits)
         size = max(1, BLOCK // eta[0].numel())
         for first in range(0, self.agents, size):
             part = slice(first, first + size)
-            self.finish(
-                eta[part],
-                None if beyond is None else beyond[part],
-                noise.rows(part),
-                None if rows is not None else logits[part],
-            )
+            self.finish(eta[part], None if beyond is None else beyond[part], noise.rows(part), logits[part])
         return _States(eta, beyond)
 
     def diverge(
@@ -254,7 +246,7 @@ class _World:
         states: tuple[_States, _Departure, _States],
         rows: Tensor,
         noise: Noise,
-        read: tuple[Tensor, Tensor | None],
+        read: tuple[Tensor, Tensor],
     ) -> _Departure:
         """The changed arm of one structure, one step on, for the agents in ``rows``."""
         before, gone, factual = states
@@ -269,7 +261,7 @@ class _World:
         self.finish(eta, beyond, noise.rows(rows), logits)
         result = self.intervened(step, rows, _States(eta, beyond), factual, noise, logits)
         target, places = read
-        target[rows if places is None else places] = logits
+        target[places] = logits
         return result
 
     def place(self, states: _States, rows: Tensor, inside: Tensor, outside: Tensor | None) -> None:
@@ -277,21 +269,12 @@ class _World:
         if states.outside is not None and outside is not None:
             states.outside[rows] = outside
 
-    def read(self, eta: Tensor, beyond: Tensor | None, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """Fill in logits of natural parameters; returns squared lengths on the basis, and lengths."""
+    def finish(self, eta: Tensor, beyond: Tensor | None, noise: Noise, logits: Tensor) -> None:
+        """Read natural parameters, and put states drawn from them in their place."""
         square = row_sums(eta.square())
         length = (square if beyond is None else square + beyond).sqrt()
         firm = self.mechanism.firm(length).unsqueeze(-1)
         torch.addcmul(self.mechanism.bias, eta @ self.mechanism.weight.mT, firm, out=logits)
-        return square, length
-
-    def finish(self, eta: Tensor, beyond: Tensor | None, noise: Noise, logits: Tensor | None) -> None:
-        """Read natural parameters, and put states drawn from them in their place."""
-        if logits is not None:
-            square, length = self.read(eta, beyond, logits)
-        else:
-            square = row_sums(eta.square())
-            length = (square if beyond is None else square + beyond).sqrt()
         if beyond is None or not self.design.sampled or not self.mechanism.spherical:
             eta.copy_(self.settle(eta, length, beyond, noise))
             if beyond is not None:

@@ -115,9 +115,7 @@ class WhatIf(ABC):
         situation = self._situation(query)
         action = query.action(situation.direct)
         chosen = query.scenario
-        sizes = query.draws, query.amounts.horizon, query.amounts.seed
-        # The entropy of a number is that of its simulated law, so that numbers are read from everybody.
-        design = Design(chosen.links, chosen.strengths, *sizes, everyone=not self.known_.classes)
+        design = Design(chosen.links, chosen.strengths, query.draws, query.amounts.horizon, query.amounts.seed)
         comparisons, bounds = _run(situation, action, design)
         return self._answer(query, action, comparisons, bounds)
 
