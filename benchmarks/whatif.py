@@ -6,13 +6,15 @@
 direction of a class or to the state of another agent, held to the horizon (1 and 3). The truth is simulated by the
 world. Rows: the model; the same model without its SCM, where groups alone carry an effect; the forecast that ignores
 the intervention; and the model with the true links handed over, which parts errors of structure from errors of the
-step. Printed: total variation from the true law, mean over agents whose law the truth moves by more than 0.05; size of
-the true move there; error of H_causal over the same agents; share of truly moved agents among ``top_affected(10)``
-(of as many as are truly moved); slope of estimated on true effects.
+step. Printed, as means over agents whose law the truth moves by more than 0.05: total variation from the true law
+("TV"); that of the forecast from the true law without an intervention ("factual"), which bounds what an answer can
+reach; that of the true forecast plus the estimated effect ("effect"), which is what is due to effects alone; the size
+of the true move; error of H_causal. Then the share of truly moved agents among ``top_affected(10)`` (of as many as are
+truly moved), and the slope of estimated on true effects.
 
 **Cost.** S=100, 10,000 agents, horizon 10, dim 128: `intervene` against the same two arms looped sample by sample with
-the network's own structural step and sampler, timed on a few samples and scaled. Processor time, so that other work on
-the machine counts little; and the peak of memory.
+the network's own structural step and sampler, timed on a few samples and scaled; both filter the past and compare the
+arms. Processor time, so that other work on the machine counts little; and the peak of memory.
 """
 
 from __future__ import annotations
@@ -20,13 +22,16 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 import sphunc
-from sphunc.evaluation.interventional import entropy_error, total_variation
+from sphunc.causal.arms import compare
+from sphunc.causal.simulate import Moment
 from sphunc.model.observed import observe
+from sphunc.model.query import Amounts
 from sphunc.model.situation import Scenario, known_links, mechanism_of, no_links
 from sphunc.sphere.sampling import draw
 
@@ -72,104 +77,147 @@ def answer(
     return model.intervene(*do, data=world.data, horizon=horizon, samples=100, seed=0, scenario=scenario)
 
 
+@dataclass(frozen=True)
+class Question:
+    """One intervention with its truth: laws after it and without it ``[N, C]``, and whom it moves ``[N]``."""
+
+    do: sphunc.Do
+    truth: torch.Tensor
+    base: torch.Tensor
+    moved: torch.Tensor
+
+
+COLUMNS = {"TV": 8, "factual": 9, "effect": 8, "move": 8, "H error": 9, "top 10": 8, "slope": 8, "agents": 8}
+
+
 def quality(preset: str, arguments: argparse.Namespace, seed: int) -> None:
     """Print the rows of one world."""
     world = sphunc.simulate(preset, agents=arguments.agents, times=arguments.times, seed=seed)
     settings = {"dim": arguments.dim, "seed": 0} | ({"epochs": arguments.epochs} if arguments.epochs else {})
     full = sphunc.SphUnc(**settings).fit(world.data, verbose=False)
     blind = sphunc.SphUnc(**settings, scm=False).fit(world.data, verbose=False)
+    for horizon in (1, 3):
+        rows = table(world, full, blind, horizon, arguments.questions)
+        print(f"\n{preset}, seed {seed}, {world.data.num_nodes} agents, horizon {horizon}")
+        print(f"{'':16}" + "".join(f"{name:>{width}}" for name, width in COLUMNS.items()))
+        for name, row in rows.items():
+            print(f"{name:16}" + "".join(f"{row[one]:{width}.3f}" for one, width in COLUMNS.items()))
+        ratios = {name: rows["model"]["TV"] / max(rows[name]["TV"], 1e-9) for name in ("without SCM", "forecast only")}
+        print("TV of the model over that of: " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items()))
+
+
+def table(
+    world: sphunc.World, full: sphunc.SphUnc, blind: sphunc.SphUnc, horizon: int, count: int
+) -> dict[str, dict[str, float]]:
+    """Scores of every way to answer."""
+    asked = truths(world, horizon, count)
     ways = {
         "model": (full, None, True),
         "without SCM": (blind, no_links(), True),
         "forecast only": (full, None, False),
         "true links": (full, true_scenario(world, full), True),
     }
-    for horizon in (1, 3):
-        print(f"\n{preset}, seed {seed}, {world.data.num_nodes} agents, horizon {horizon}")
-        print(f"{'':16}{'TV':>8}{'move':>8}{'H error':>9}{'top 10':>8}{'slope':>8}{'agents':>8}")
-        rows = {name: judge(world, way, horizon, arguments.questions) for name, way in ways.items()}
-        for name, row in rows.items():
-            print(
-                f"{name:16}"
-                + "".join(f"{value:{width}.3f}" for value, width in zip(row, (8, 8, 9, 8, 8), strict=False))
-                + f"{int(row[-1]):8}"
-            )
-        print(f"TV of the model over that without SCM: {rows['model'][0] / max(rows['without SCM'][0], 1e-9):.2f}")
+    return {name: judge(world, asked, way, horizon) for name, way in ways.items()}
 
 
-def judge(world: sphunc.World, way: tuple, horizon: int, count: int) -> tuple[float, ...]:
-    """Mean scores over the questions: TV, true move, error of H, top 10, slope; agents that count."""
-    model, scenario, acts = way
-    origin = world.data.num_times - 1
-    base = world.interventional({}, origin=origin, horizon=horizon, samples=TRUTH_SAMPLES, seed=1)
-    rows, found, cross, square = [], [], 0.0, 0.0
+def truths(world: sphunc.World, horizon: int, count: int) -> list[Question]:
+    """Questions that move somebody, with their truth."""
+    options: dict[str, Any] = {"origin": world.data.num_times - 1, "horizon": horizon, "seed": 1}
+    options["samples"] = TRUTH_SAMPLES
+    base = world.interventional({}, **options)
+    asked = []
     for agent, donor, do in questions(world, count):
-        options: dict[str, Any] = {"origin": origin, "horizon": horizon, "samples": TRUTH_SAMPLES, "seed": 1}
         truth = world.interventional({str(world.data.node_ids[agent]): donor}, **options)
         moved = variation(truth, base) > MOVED
         moved[agent] = False
-        if not bool(moved.any()):
-            continue
-        effect = answer(model, [do] if acts else [], world, horizon, scenario)
-        p, entropy = effect.probabilities.double(), effect.entropy.double()
-        n = int(moved.sum())
-        wrong = entropy_error(entropy, truth, mask=moved).mean_absolute
-        rows.append((total_variation(p, truth, mask=moved), float(variation(truth, base)[moved].mean()), wrong, n))
-        change, wanted = (p - effect.factual.double())[moved], (truth - base)[moved]
-        cross, square = cross + float((change * wanted).sum()), square + float(wanted.square().sum())
-        if acts:
-            ids = effect.top_affected(10)["agent"].to_list()
-            hit = sum(bool(moved[world.data.node_ids.index(one)]) for one in ids)
-            found.append(hit / min(10, n))
-    weights = torch.tensor([row[3] for row in rows], dtype=torch.double)
-    means = [float((torch.tensor([row[k] for row in rows]) * weights).sum() / weights.sum()) for k in range(3)]
-    top = sum(found) / len(found) if found else float("nan")
-    return (*means, top, cross / max(square, 1e-12), float(weights.sum()))
+        if bool(moved.any()):
+            asked.append(Question(do, truth, base, moved))
+    return asked
 
 
-def looped(model: sphunc.SphUnc, data: sphunc.TemporalHypergraph, agent: int, horizon: int, samples: int) -> float:
-    """Processor seconds of both arms, sample by sample, with the network's own step and sampler."""
+def judge(world: sphunc.World, asked: list[Question], way: tuple, horizon: int) -> dict[str, float]:
+    """Means over truly moved agents of all questions, and over questions for the top 10."""
+    model, scenario, acts = way
+    wrong, found, cross, square = [], [], 0.0, 0.0
+    for one in asked:
+        effect = answer(model, [one.do] if acts else [], world, horizon, scenario)
+        p, change, wanted = effect.probabilities.double(), effect.difference.double(), one.truth - one.base
+        parts = (
+            variation(p, one.truth),
+            variation(effect.factual.double(), one.base),
+            variation(change, wanted),
+            variation(one.truth, one.base),
+            (effect.entropy.double() - torch.special.entr(one.truth).sum(-1)).abs(),
+        )
+        wrong.append(torch.stack(parts)[:, one.moved])
+        cross += float((change * wanted)[one.moved].sum())
+        square += float(wanted[one.moved].square().sum())
+        ids = effect.top_affected(10)["agent"].to_list() if acts else []
+        hits = sum(bool(one.moved[world.data.node_ids.index(agent)]) for agent in ids)
+        found.append(hits / min(10, int(one.moved.sum())))
+    every = torch.cat(wrong, 1)
+    values = dict(zip(("TV", "factual", "effect", "move", "H error"), every.mean(1).tolist(), strict=True))
+    return values | {"top 10": sum(found) / len(found), "slope": cross / square, "agents": float(every.shape[1])}
+
+
+def looped(model: Any, data: sphunc.TemporalHypergraph, do: sphunc.Do, horizon: int, samples: int, few: int) -> float:
+    """Processor seconds of the same question sample by sample, with the network's own step and sampler.
+
+    What is paid once, the filter over the past and the comparison of both arms, is timed as it is; the samples are
+    timed on a few.
+    """
     network: Any = model.network_
-    structure: Any = model.structure_
-    drawn = structure.graph.sample(max(1, samples), 0).strengths.float()
-    seen = observe(data)
-    start = network.origin(seen, structure.links, structure.gates, 1)
-    direction = torch.nn.functional.normalize(network.readout.weight[0].detach(), dim=0)
+    begun = time.process_time()
+    amounts = Amounts(horizon=horizon, samples=samples)
+    query = model._query("intervene", [do], data, amounts, None)
+    situation = model._situation(query)
+    change = query.action(situation.direct).states[0]
+    once = time.process_time() - begun
+    start, links, pull = situation.start, query.scenario.links, observe(query.past).pull[-1]
     generator = torch.Generator().manual_seed(0)
+    logits = torch.empty(2, horizon, few, len(start.eta), len(situation.mechanism.bias))
+    begun = time.process_time()
     with torch.no_grad():
-        begun = time.process_time()
-        for s in range(samples):
-            gates, on = drawn[s], drawn[s] != 0
-            links, gates = structure.links[:, on], gates[on]
-            for arm in (False, True):
-                eta = start.eta[-1]
-                for _ in range(horizon):
+        for s in range(few):
+            gates = query.scenario.strengths[s % len(query.scenario.strengths)]
+            mine, gates = links[:, gates != 0], gates[gates != 0]
+            for arm in range(2):
+                eta = start.eta
+                for step in range(horizon):
                     kappa = eta.norm(dim=-1)
                     h = draw(eta / kappa.clamp(min=1e-9).unsqueeze(-1), kappa, 1, generator)[0][0]
                     if arm:
-                        h[agent] = direction
-                    eta = network.step.strength * network.step.drive(h, start.lasting, seen.pull[-1], links, gates)
-                    torch.softmax(network.readout(network.step.settled(eta)), -1)
-        return time.process_time() - begun
+                        h[change.agent] = change.direction
+                    eta = network.step.strength * network.step.drive(h, start.prior, pull, mine, gates)
+                    logits[arm, step, s] = network.readout(network.step.settled(eta))
+    each = (time.process_time() - begun) / few
+    begun = time.process_time()
+    weights = None
+    for step, reading in enumerate(situation.readings):
+        arms = [logits[arm, step].transpose(0, 1).repeat(1, -(-samples // few), 1)[:, :samples] for arm in range(2)]
+        one = compare(Moment(arms[0], arms[1], torch.zeros(len(start.eta))), reading, query.draws, start=weights)
+        weights = one.log_weights
+    return once + samples * each + time.process_time() - begun
 
 
-def cost(agents: int, horizon: int, samples: int, peer_samples: int) -> None:
-    """Print time and memory of a large question."""
+def cost(agents: int, horizon: int, samples: int, few: int) -> None:
+    """Print time and memory of a large question, about the agent that acts most on others."""
     world = sphunc.simulate("collaboration", agents=agents, times=5, seed=0)
     model = sphunc.SphUnc(dim=128, epochs=1, folds=2, layers=1, seed=0, structure_epochs=0).fit(
         world.data, verbose=False
     )
+    model.predict(world.data)
+    structure = model.structure_
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    do = sphunc.Do(world.data.node_ids[0], toward=world.data.class_names[0])
+    acts = torch.zeros(agents).index_add_(0, structure.links[0], structure.gates.abs())
+    do = sphunc.Do(world.data.node_ids[int(acts.argmax())], toward=world.data.class_names[0])
     begun = time.process_time()
     model.intervene(do, data=world.data, horizon=horizon, samples=samples, seed=0)
     ours = time.process_time() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    peer = looped(model, world.data, 0, horizon, peer_samples) * samples / peer_samples
-    print(
-        f"\nS={samples}, {agents} agents, horizon {horizon}, dim 128, {model.structure_.links.shape[1]} candidate links"
-    )
-    print(f"intervene {ours:.1f} s, one by one {peer:.1f} s (from {peer_samples}): {peer / ours:.1f} times faster")
+    peer = looped(model, world.data, do, horizon, samples, few)
+    print(f"\nS={samples}, {agents} agents, horizon {horizon}, dim 128, {structure.links.shape[1]} candidate links")
+    print(f"intervene {ours:.1f} s, one by one {peer:.1f} s (from {few} samples): {peer / ours:.1f} times faster")
     print(f"peak memory {peak:.2f} GB (before the question, training included: {before:.2f} GB)")
 
 
@@ -192,7 +240,7 @@ def main() -> None:
             for seed in range(arguments.seeds):
                 quality(preset, arguments, seed)
     if not arguments.skip_speed:
-        cost(arguments.large, 10, 100, 3)
+        cost(arguments.large, 10, 100, 2)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """Noise apart from its law: the law is von Mises-Fisher for every basis, and equal noise gives equal states."""
 
+import numpy as np
 import pytest
 import torch
+from scipy.special import ndtr
 from scipy.stats import ks_2samp
 
-from sphunc.causal.noise import draw_noise, moebius, perturb, row_sums
+from sphunc.causal.noise import along_mode, angle_coefficients, draw_noise, moebius, perturb, row_sums
 from sphunc.sphere import mean_resultant_length
 from sphunc.sphere.sampling import draw
 
@@ -69,3 +71,19 @@ def test_moebius_centre_and_row_sums() -> None:
     assert torch.allclose(moebius(kappa, 10).double(), (1 - b) / (1 + b), atol=1e-6)
     x = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(0))
     assert torch.allclose(row_sums(x), x.sum(-1), atol=1e-6)
+
+
+@pytest.mark.parametrize(("dim", "wanted"), [(8, 0.3), (16, 0.08), (64, 0.02), (128, 0.02)])
+def test_the_component_along_the_mode_is_as_accurate_as_stated(dim, wanted) -> None:
+    score = torch.linspace(-3, 3, 61)
+    psi = np.linspace(0, np.pi, 200_001)[1:-1]
+    t = np.cos(psi)
+    for kappa in (0.005 * (dim - 1), 0.5 * (dim - 1), 5.0 * (dim - 1), 50.0 * (dim - 1)):
+        log_density = (dim - 2) * np.log(np.sin(psi)) + kappa * (t - 1)
+        density = np.exp(log_density - log_density.max())
+        mass = np.cumsum(density) / density.sum()
+        mean = (density * t).sum() / density.sum()
+        deviation = np.sqrt((density * (t - mean) ** 2).sum() / density.sum())
+        exact = np.interp(ndtr(-score.double().numpy()), mass, t)
+        got = along_mode(angle_coefficients(score, dim), torch.full_like(score, kappa), dim).numpy()
+        assert np.abs(got - exact).max() < wanted * deviation

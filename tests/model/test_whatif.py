@@ -260,3 +260,18 @@ def test_mappings_become_do() -> None:
     made = as_interventions({"a": "calm", "b": "c", "d": [0.0, 1.0]}, ("calm",))
     assert made == (sphunc.Do("a", toward="calm"), sphunc.Do("b", observed="c"), sphunc.Do("d", (0.0, 1.0)))
     assert as_interventions(made[0] & made[1], ()) == made[:2]
+
+
+def test_without_a_sphere_an_intervention_reaches_followers_only(data, calm) -> None:
+    flat = fitted(data, geometry="euclidean")
+    with torch.no_grad():
+        flat.network_.readout.weight.normal_(generator=torch.Generator().manual_seed(0))
+    lonely = without_groups(data)
+    options = {"data": lonely, "horizon": 2, "samples": 40, "scenario": chain()}
+    effect = flat.intervene(sphunc.Do(data.node_ids[0], toward=calm), **options)
+    assert torch.equal(effect.size[3:], torch.zeros(data.num_nodes - 3))
+    assert float(effect.size[1]) > 0
+    assert effect.outcomes.isfinite().all()
+    assert torch.equal(effect.within + effect.identification, effect.entropy)
+    null = flat.intervene(data=data, horizon=1, samples=8)
+    assert torch.equal(null.probabilities, flat.predict(data).probabilities)

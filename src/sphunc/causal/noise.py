@@ -144,8 +144,8 @@ def along_mode(angle: Tensor, kappa: Float[Tensor, "*batch"], dim: int) -> Float
     r"""Component along the mode, :math:`t = Q_\kappa(\Phi(\zeta))`: the quantile of the law of :math:`h\cdot\mu`.
 
     Made from the Moebius coordinate z, :math:`t = (z + t_0)/(1 + t_0 z)`, whose law changes little with
-    :math:`\kappa`: z is a quadratic in :math:`t_0^2`. Error below 0.03 standard deviations of t for scores within 3 and
-    D of 8 or more.
+    :math:`\kappa`: z is a quadratic in :math:`t_0^2`. For scores within 3 and :math:`\kappa` up to 50 (D - 1) the error
+    is below 0.02 standard deviations of t for D of 64 and 128, below 0.08 for 16, and below 0.3 for 8.
     """
     t0 = moebius(kappa, dim)
     square = t0.square()
