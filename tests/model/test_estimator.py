@@ -224,6 +224,13 @@ def test_a_killed_fit_resumes_to_the_same_forecast(model, long_data, tmp_path, k
     assert equal(model.predict(long_data), again.predict(long_data))
 
 
+def test_a_finished_run_is_not_taken_for_other_data(long_data, tmp_path):
+    SphUnc(**SMALL).fit(long_data, checkpoint=tmp_path, verbose=False)
+    other = replace(long_data, node_ids=tuple(f"other{i}" for i in range(long_data.num_nodes)))
+    with pytest.raises(CheckpointError, match=r"holds a model of other data; resume with its data"):
+        SphUnc(**SMALL).fit(other, resume=tmp_path, verbose=False)
+
+
 def test_resume_needs_a_run(long_data, tmp_path):
     with pytest.raises(CheckpointError, match=r"holds no run to resume; begin one with fit\(checkpoint="):
         SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)

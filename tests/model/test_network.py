@@ -157,7 +157,26 @@ def test_outcomes_begin_where_their_agents_point(numeric: bool) -> None:
     centre = seen.y[seen.y_mask].mean(0) if numeric else torch.zeros(3)
     expected = outcome_directions(network.latents(seen), seen.y, seen.y_mask, centre)
     torch.testing.assert_close(network.evidence.outcome_directions.detach(), expected)
-    torch.testing.assert_close(network.readout.weight.detach(), INITIAL_READOUT * expected / network.readout.scale)
+    read = torch.zeros_like(expected) if numeric else INITIAL_READOUT * expected / network.readout.scale
+    torch.testing.assert_close(network.readout.weight.detach(), read)
+
+
+def test_numbers_begin_at_the_regression_on_the_last_one_seen() -> None:
+    data = world()
+    numbers = torch.randn(data.num_times, data.num_nodes, 1, generator=torch.Generator().manual_seed(1)).cumsum(0)
+    seen = observe(replace(data, y=numbers, class_names=()))
+    network = Network(
+        SphUncConfig(dim=DIM), data.num_features, 1, numeric=True, generator=torch.Generator().manual_seed(0)
+    )
+    network.learn_scale(seen)
+    network.eval()
+    z = (numbers - network.centre) / network.scale
+    both = seen.y_mask[:-1] & seen.y_mask[1:]
+    slope = (z[:-1][both] * z[1:][both]).sum() / z[:-1][both].square().sum()
+    run = network(seen, LINKS, GATES)
+    assert run.mean is not None
+    last = torch.where(seen.y_mask[0].unsqueeze(-1), z[0], 0.0)
+    torch.testing.assert_close(run.mean[0].detach(), network.centre + network.scale * slope * last)
 
 
 def test_noise_is_averaged_over_the_times_at_which_an_agent_was_seen() -> None:

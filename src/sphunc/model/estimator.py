@@ -126,7 +126,7 @@ class SphUnc(WhatIf):
         session = self._session(data, split, config)
         folder = _folder(resume, checkpoint)
         if resume is not None and not has_bundle(Path(resume), TRAINING):
-            return self._take_finished(Path(resume), config)
+            return self._take_finished(Path(resume), config, known_of(session.data))
         begun = None if resume is None else load_training(Path(resume), session)
         keep = None if folder is None else partial(save_training, folder, session)
         with ProgressBar(verbose) as bar:
@@ -250,12 +250,16 @@ class SphUnc(WhatIf):
         self.temperature_, self.conformal_ = fitted.temperature, fitted.conformal
         self.history_, self.epochs_ = fitted.history, fitted.epochs
 
-    def _take_finished(self, folder: Path, config: SphUncConfig) -> SphUnc:
+    def _take_finished(self, folder: Path, config: SphUncConfig, known: Known) -> SphUnc:
         if not has_bundle(folder, MODEL):
             raise CheckpointError(f"{folder} holds no run to resume; begin one with fit(checkpoint={str(folder)!r})")
         finished = SphUnc.load(folder, device=self.device)
         if finished.config_ != config or finished.seed != self.seed:
             raise CheckpointError(f"{folder} holds a finished model with other settings; begin anew with checkpoint=")
+        if finished.known_ != known:
+            raise CheckpointError(
+                f"{folder} holds a model of other data; resume with its data, or begin anew with checkpoint="
+            )
         vars(self).update({name: value for name, value in vars(finished).items() if name.endswith("_")})
         return self
 

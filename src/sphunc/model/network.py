@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from sphunc._typing import Bool, Float, Links
 from sphunc.model.config import SphUncConfig
-from sphunc.model.evidence import Evidence
+from sphunc.model.evidence import Evidence, inverse_softplus
 from sphunc.model.observed import Observed
 from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
@@ -37,6 +37,7 @@ SUPPORT_SHARPNESS = 8.0
 # The softplus of this is a variance of 0.13: training begins with outcomes that mostly mean what they say.
 INITIAL_NOISE = -2.0
 INITIAL_READOUT = 4.0
+LEAST_NOISE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +133,7 @@ class Network(nn.Module):
         self.fusion = (MonotoneFusion if config.fusion == "monotone" else AdHocFusion)(generator=generator)
         self.readout = Readout(dim, num_outputs)
         self.temperature = Temperature()
+        self.persistence = nn.Parameter(torch.zeros(num_outputs), requires_grad=numeric)
         self.freshness = nn.Parameter(torch.zeros(()))
         self.log_half = nn.Parameter(torch.zeros(()), requires_grad=False)
         self.register_buffer("support", torch.zeros(0, dim))
@@ -146,6 +148,7 @@ class Network(nn.Module):
             known = observed.y[observed.y_mask]
             self.centre.copy_(known.mean(0))
             self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
+            self._learn_persistence(observed)
         if self.config.initial_projection == "signal" and observed.num_times > 1:
             x = self.encoder.standardise(observed.x, observed.x_mask)
             start = signal_projection(x, observed.present, self.config.dim, self.generator)
@@ -156,7 +159,30 @@ class Network(nn.Module):
         # Outcomes begin as evidence for the directions that agents with this outcome share, and are read there too.
         direction = outcome_directions(self.latents(observed), observed.y, observed.y_mask, self.centre)
         self.evidence.outcome_directions.copy_(direction)
-        self.readout.weight.copy_(INITIAL_READOUT * direction / self.readout.scale)
+        if not self.numeric:  # numbers begin at what persists of them
+            self.readout.weight.copy_(INITIAL_READOUT * direction / self.readout.scale)
+
+    def _learn_persistence(self, observed: Observed) -> None:
+        # Numbers begin as the regression on the last one seen, with the variance that it leaves.
+        if not self.config.outcome_evidence or observed.num_times <= self.config.horizon:
+            return
+        z, ahead = self._standard_outcome(observed), self.config.horizon
+        pairs = observed.y_mask[:-ahead] & observed.y_mask[ahead:]
+        before, after = z[:-ahead][pairs], z[ahead:][pairs]
+        if len(before):
+            self.persistence.copy_((before * after).sum(0) / before.square().sum(0).clamp(min=1e-6))
+            left = float((after - self.persistence * before).square().mean())
+            self.aleatoric.out_bias.fill_(inverse_softplus(min(max(left, LEAST_NOISE), 1.0)))
+
+    def _carried(self, observed: Observed) -> Float[Tensor, "time agent output"] | None:
+        """Last standardised number of every agent at each time; 0 before there is one, None for classes."""
+        if not self.numeric or not self.config.outcome_evidence:
+            return None
+        z = self._standard_outcome(observed)
+        carried = [torch.where(observed.y_mask[0].unsqueeze(-1), z[0], 0.0)]
+        for time in range(1, observed.num_times):
+            carried.append(torch.where(observed.y_mask[time].unsqueeze(-1), z[time], carried[-1]))
+        return torch.stack(carried)
 
     def latents(self, observed: Observed) -> Float[Tensor, "time agent dim"]:
         """Node-wise directions, before any mixing of agents; zero for an agent of whom nothing was observed."""
@@ -199,7 +225,9 @@ class Network(nn.Module):
         encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
         evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
         filtered = self._filter(observed, evidence, links, gates)
-        return self._forecast(self._noise(x, observed.present), encoded, filtered.ahead, filtered.states)
+        carried = self._carried(observed)
+        offset = None if carried is None else self.persistence * carried
+        return self._forecast(self._noise(x, observed.present), encoded, filtered.ahead, filtered.states, offset)
 
     @torch.no_grad()
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
@@ -213,8 +241,15 @@ class Network(nn.Module):
         last = Encoded(encoded.direction[-1:].expand(horizon, -1, -1), *again)
         rolled = torch.stack(states)
         variance = self._noise(x, observed.present)[-1:].expand(horizon, -1)
-        run = self._forecast(variance, last, rolled, rolled)
+        carried = self._carried(observed)
+        offset = None if carried is None else self._fading(horizon).unsqueeze(1) * carried[-1]
+        run = self._forecast(variance, last, rolled, rolled, offset)
         return Origin(evidence, filtered.eta, filtered.lasting, run)
+
+    def _fading(self, horizon: int) -> Float[Tensor, "step output"]:
+        """What persists of a number 1 ... ``horizon`` steps on; the learned share after ``config.horizon`` of them."""
+        steps = torch.arange(1, horizon + 1, device=self.persistence.device).unsqueeze(1) / self.config.horizon
+        return self.persistence.sign() * self.persistence.abs() ** steps
 
     def _geometry(self, encoded: Encoded) -> Encoded:
         if self.config.geometry == "sphere":
@@ -261,7 +296,7 @@ class Network(nn.Module):
             averages.append(torch.where(known, moved, torch.where(present[time], raw[time], averages[-1])))
         return torch.stack(averages)
 
-    def _forecast(self, variance: Tensor, encoded: Encoded, ahead: Tensor, state: Tensor) -> Run:
+    def _forecast(self, variance: Tensor, encoded: Encoded, ahead: Tensor, state: Tensor, offset: Tensor | None) -> Run:
         dim = self.config.dim
         strength = self.step.concentration(state)
         kappa = self._supported(strength if self.head is None else self.head(encoded.direction), encoded)
@@ -286,6 +321,7 @@ class Network(nn.Module):
             self.step.concentration(ahead),
         )
         if self.numeric:
+            out = out if offset is None else out + offset
             spread = self.scale.square().mean()
             return Run(None, self.centre + self.scale * out, variance * spread, *shared[1:])
         return Run(self._log_probabilities(out, variance, total), None, *shared)

@@ -34,6 +34,7 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"seeds": [0, -1]}, r"seeds\[1\]: got -1; .*greater than or equal to 0"),
         ({"trials": 0}, r"trials: got 0; .*greater than or equal to 1"),
         ({"name": None}, r"name: got None; .*string"),
+        ({"name": ".."}, r"name: got '\.\.'"),
         ({"sedes": [0]}, r"sedes: there is no such field. Did you mean 'seeds'\? Allowed: name, models, data"),
         ({"models": ["majorty"]}, r"models\[0\].name: got 'majorty'. Did you mean 'majority'\? Allowed: sphunc"),
         ({"models": [{"name": "majority", "lable": "x"}]}, r"models\[0\].lable: .*Did you mean 'label'\?"),

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-Name = Annotated[str, Field(min_length=1, pattern=r"^[\w .,+-]+$")]
+Name = Annotated[str, Field(min_length=1, pattern=r"^[\w][\w .,+-]*$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Count = Annotated[int, Field(ge=1)]
 Settings = dict[str, Any]
