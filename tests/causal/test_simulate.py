@@ -114,6 +114,19 @@ def test_policy_decides_from_states() -> None:
         last(mechanism(), start(), Action(policies=(stranger,), agents=("p0",)), design())
 
 
+@pytest.mark.parametrize(
+    ("function", "fault"),
+    [
+        (lambda step, states: None, "the policy returned None; return a mapping"),
+        (lambda step, states: {"p0": [1.0]}, r"set 'p0' to a state of shape \(1,\); give finite numbers of shape"),
+        (lambda step, states: {"p0": states[:, 0] * float("nan")}, "set 'p0' to a state"),
+    ],
+)
+def test_policy_that_decides_nothing_usable_is_refused(function, fault) -> None:
+    with pytest.raises(ArgumentError, match=fault):
+        last(mechanism(), start(), Action(policies=(Policy(function),), agents=("p0", "p1")), design())
+
+
 def test_linear_limit_has_its_closed_form() -> None:
     """Gaussian states: the mean of the reading is a product of matrices, its error falls with the root of S."""
     flat = mechanism(spherical=False, flat=1 / D, strength=float(D))

@@ -8,8 +8,9 @@ no intervention has reached yet are the same in both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -353,13 +354,23 @@ class _World:
 
     def ask(self, policy: Policy, action: Action, step: int, states: Tensor, logits: Tensor | None) -> None:
         decided = policy.function(step, states.transpose(0, 1).clone())
+        if not isinstance(decided, Mapping):
+            raise ArgumentError(f"the policy returned {decided!r}; return a mapping from agents to states, or {{}}")
         for agent, value in decided.items():
             if agent not in action.agents:
                 raise ArgumentError(f"the policy set agent {agent!r}, which is not in the data")
             i = action.agents.index(agent)
-            states[i] = torch.nn.functional.normalize(torch.as_tensor(value, dtype=states.dtype), dim=-1)
+            states[i] = _decided(agent, value, states[i])
             if logits is not None:
                 logits[i] = self.mechanism.read(states[i])
+
+
+def _decided(agent: Hashable, value: Any, before: Tensor) -> Tensor:
+    state = torch.as_tensor(value, dtype=before.dtype)
+    if state.shape not in (before.shape, before.shape[-1:]) or not bool(state.isfinite().all()):
+        allowed = f"finite numbers of shape {tuple(before.shape)} or {tuple(before.shape[-1:])}"
+        raise ArgumentError(f"the policy set {agent!r} to a state of shape {tuple(state.shape)}; give {allowed}")
+    return torch.nn.functional.normalize(state, dim=-1)
 
 
 def _basis(mechanism: Mechanism, start: Start, action: Action, design: Design) -> Tensor | None:
