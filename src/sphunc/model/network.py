@@ -87,8 +87,9 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Filtered:
-    """Beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u at the last time."""
+    """Evidence and beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u at last."""
 
+    evidence: Tensor
     eta: Tensor
     ahead: Tensor
     states: Tensor
@@ -222,9 +223,7 @@ class Network(nn.Module):
         x = self.encoder.standardise(observed.x, observed.x_mask)
         if self.training and generator is not None and self.config.dropout > 0:
             x = drop(x, self.config.dropout, generator)
-        encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
-        evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
-        filtered = self._filter(observed, evidence, links, gates)
+        encoded, filtered = self._believe(observed, x, links, gates, generator)
         carried = self._carried(observed)
         offset = None if carried is None else self.persistence * carried
         return self._forecast(self._noise(x, observed.present), encoded, filtered.ahead, filtered.states, offset)
@@ -233,9 +232,7 @@ class Network(nn.Module):
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
         """Return the beliefs, and forecasts for any number of steps from the last time of ``observed``."""
         x = self.encoder.standardise(observed.x, observed.x_mask)
-        encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
-        evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), None)
-        filtered = self._filter(observed, evidence, links, gates)
+        encoded, filtered = self._believe(observed, x, links, gates, None)
         states = self._roll(filtered.ahead[-1], filtered.lasting, observed.pull[-1], links, gates, horizon)
         again = (part[-1:].expand(horizon, *part.shape[1:]) for part in (encoded.length, encoded.observed))
         last = Encoded(encoded.direction[-1:].expand(horizon, -1, -1), *again)
@@ -244,7 +241,15 @@ class Network(nn.Module):
         carried = self._carried(observed)
         offset = None if carried is None else self._fading(horizon).unsqueeze(1) * carried[-1]
         run = self._forecast(variance, last, rolled, rolled, offset)
-        return Origin(evidence, filtered.eta, filtered.lasting, run)
+        return Origin(filtered.evidence, filtered.eta, filtered.lasting, run)
+
+    def _believe(
+        self, observed: Observed, x: Tensor, links: Tensor, gates: Tensor, generator: torch.Generator | None
+    ) -> tuple[Encoded, Filtered]:
+        """Encode standardised features, weigh all evidence, and filter it through the structural step."""
+        encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
+        evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
+        return encoded, self._filter(observed, evidence, links, gates)
 
     def _fading(self, horizon: int) -> Float[Tensor, "step output"]:
         """What persists of a number 1 ... ``horizon`` steps on; the learned share after ``config.horizon`` of them."""
@@ -272,7 +277,7 @@ class Network(nn.Module):
             prior = self.step.strength * self.step.drive(m, lasting, observed.pull[time], links, gates)
             ahead.append(prior)
             states.append(self._roll(prior, lasting, observed.pull[time], links, gates, self.config.horizon)[-1])
-        return Filtered(torch.stack(eta), torch.stack(ahead), torch.stack(states), lasting)
+        return Filtered(evidence, torch.stack(eta), torch.stack(ahead), torch.stack(states), lasting)
 
     def _roll(
         self, state: Tensor, lasting: Tensor, groups: Any, links: Tensor, gates: Tensor, horizon: int

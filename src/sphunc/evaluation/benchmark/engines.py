@@ -60,6 +60,11 @@ class Engine(ABC):
         """Yield one outcome per task, in the order in which they end. Closing the iterator stops what is running."""
 
 
+def crew_size(workers: int | None, threads: int) -> int:
+    """Return how many tasks run at the same time: as given, else as many as the cores of this machine allow."""
+    return max(1, (os.cpu_count() or 1) // threads) if workers is None else check_count("workers", workers)
+
+
 class LocalEngine(Engine):
     """Processes of this machine, each started anew (spawned) with its threads pinned.
 
@@ -72,8 +77,7 @@ class LocalEngine(Engine):
 
     def __init__(self, workers: int | None = None, threads: int = 1) -> None:
         self._threads = check_count("threads", threads)
-        cores = os.cpu_count() or 1
-        self._workers = max(1, cores // threads) if workers is None else check_count("workers", workers)
+        self._workers = crew_size(workers, threads)
 
     @property
     def workers(self) -> int:

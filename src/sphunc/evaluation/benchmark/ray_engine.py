@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sphunc.evaluation.benchmark.engines import ATTEMPTS, Engine, Outcome, attempt, check_count
+from sphunc.evaluation.benchmark.engines import ATTEMPTS, Engine, Outcome, attempt, check_count, crew_size
 from sphunc.io.extras import load_extra
 
 
@@ -26,8 +26,7 @@ class RayEngine(Engine):
         self._ray = load_extra("ray", "ray")
         self._threads = check_count("threads", threads)
         self._address = address or os.environ.get("RAY_ADDRESS")
-        cores = os.cpu_count() or 1
-        self._workers = max(1, cores // threads) if workers is None else check_count("workers", workers)
+        self._workers = crew_size(workers, threads)
 
     @property
     def workers(self) -> int:
