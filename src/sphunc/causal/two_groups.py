@@ -102,22 +102,30 @@ def _shares(
     estimate: Tensor, error: Tensor, grid: list[tuple[float, float, float]], prior_share: float
 ) -> tuple[Float[Tensor, "point 3"], Float[Tensor, " point"]]:
     """Weights of the groups by EM, and the penalised log likelihood, at each point of the grid."""
-    density = torch.stack([_log_densities(estimate, error, *point) for point in grid])
-    top = density.amax(2, keepdim=True)
+    # Groups first: sums over the three of them are then sums of whole tables.
+    density = torch.stack([_log_densities(estimate, error, *point).T for point in grid], 1)
+    top = density.amax(0)
     scaled = (density - top).exp()
     pseudo = PRIOR_WEIGHT * len(estimate)
     weight = scaled.new_tensor([1 - prior_share, 0.5 * prior_share, 0.5 * prior_share]).expand(len(grid), -1)
     for _ in range(ROUNDS):
-        joint = scaled * weight.unsqueeze(1)
-        total = (joint / joint.sum(2, keepdim=True)).sum(1)
+        inverse = _mixed(scaled, weight).reciprocal_()
+        total = weight * torch.einsum("gpl,pl->pg", scaled, inverse)
         links = total[:, 1:] / total[:, 1:].sum(1, keepdim=True).clamp(min=1e-300)
         none = torch.full_like(links[:, :1], 1 - prior_share)
         total = total + pseudo * torch.cat([none, prior_share * links], 1)
         weight = (total / total.sum(1, keepdim=True)).clamp(min=1e-12)
     share = weight[:, 1:].sum(1)
     pull = pseudo * ((1 - prior_share) * torch.log1p(-share) + prior_share * share.log())
-    value = ((scaled * weight.unsqueeze(1)).sum(2).log() + top.squeeze(2)).sum(1) + pull
+    value = (_mixed(scaled, weight).log() + top).sum(1) + pull
     return weight, value
+
+
+def _mixed(scaled: Float[Tensor, "3 point link"], weight: Float[Tensor, "point 3"]) -> Float[Tensor, "point link"]:
+    mixed = scaled[0] * weight[:, :1]
+    for group in (1, 2):
+        mixed.addcmul_(scaled[group], weight[:, group : group + 1])
+    return mixed
 
 
 def unshrunk(strength: Tensor, deviation: Tensor, tau: float) -> tuple[Tensor, Tensor]:
