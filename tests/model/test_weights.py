@@ -5,7 +5,9 @@ import torch
 from standin import StandIn
 
 from sphunc.errors import CheckpointError
+from sphunc.model.bundle import read_bundle, write_bundle
 from sphunc.model.weights import load_weights
+from sphunc.nn.encoder import Encoder
 
 
 def network(seed=0):
@@ -42,3 +44,16 @@ def test_missing_parameters_are_refused():
     weights = {name: value for name, value in one.state_dict().items() if name != "gain"}
     with pytest.raises(CheckpointError, match=r"Missing key.* \"gain\""):
         load_weights(one, weights)
+
+
+@pytest.mark.parametrize("factors", [True, False])
+def test_what_an_encoder_learned_of_its_features_survives_a_file(factors, tmp_path):
+    g = torch.Generator().manual_seed(0)
+    x, mask = torch.randn(30, 6, generator=g) * 2 + 1, torch.rand(30, 6, generator=g) > 0.3
+    learned, fresh = Encoder(6, 4, generator=g), Encoder(6, 4, generator=g)
+    learned.learn_statistics(x, mask, factors=factors)
+    write_bundle(tmp_path, "encoder", {}, learned.state_dict())
+    load_weights(fresh, read_bundle(tmp_path, "encoder")[1])
+    assert fresh.loadings.shape == (6, 3 if factors else 0)
+    assert torch.equal(fresh.noise, learned.noise)
+    assert torch.equal(fresh.standardise(x, mask), learned.standardise(x, mask))

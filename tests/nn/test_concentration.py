@@ -98,7 +98,7 @@ def test_support_is_invariant_to_rotation_and_order():
 
 def test_supported_concentration_stays_in_range_and_rises_with_support():
     support = torch.tensor([0.0, 0.5, 2.0, 1e9])
-    kappa = supported_concentration(torch.full((4,), 200.0), support, torch.tensor(2.0))
+    kappa = supported_concentration(torch.full((4,), 200.0), support, 2.0)
     torch.testing.assert_close(kappa, torch.tensor([1.0, 1 + 199 / 5, 1 + 199 / 2, 200.0]))
 
 

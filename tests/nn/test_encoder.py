@@ -1,6 +1,7 @@
 import torch
 
 from sphunc.nn.encoder import Encoder, encode, feature_statistics, standardise
+from sphunc.nn.filling import fill, learn_factors
 
 NAN = float("nan")
 
@@ -82,7 +83,32 @@ def test_an_agent_of_whom_nothing_is_known_is_neutral_and_passes_no_gradient():
 
 
 def test_statistics_travel_with_the_state():
-    assert {"mean", "deviation", "weight", "bias"} == set(Encoder(5, 7).state_dict())
+    assert {"mean", "deviation", "loadings", "noise", "weight", "bias"} == set(Encoder(5, 7).state_dict())
+
+
+def test_gaps_are_filled_when_factors_were_learned():
+    x, mask = data()
+    encoder = Encoder(5, 7, generator=generator()).double()
+    encoder.learn_statistics(x, mask, factors=True)
+    plain = standardise(x, mask, *feature_statistics(x, mask))
+    factors = learn_factors(plain.flatten(0, 1), mask.flatten(0, 1))
+    assert encoder.loadings.shape == (5, 2)
+    got = encoder.standardise(torch.where(mask, x, NAN), mask)
+    torch.testing.assert_close(got, fill(plain, mask, *factors))
+    lost = ~mask & mask.any(-1, keepdim=True)
+    assert (got[lost] != 0).all()
+    expected = encode(got, mask, encoder.weight, encoder.bias)
+    assert torch.equal(encoder(x, mask).direction, expected.direction)
+    torch.testing.assert_close(encoder(x, mask).observed, mask.double().mean(-1))
+
+
+def test_gaps_stay_zero_when_no_factors_were_learned():
+    x, mask = data()
+    encoder = Encoder(5, 7, generator=generator()).double()
+    encoder.learn_statistics(x, mask)
+    assert encoder.loadings.shape == (5, 0)
+    assert torch.equal(encoder.standardise(x, mask), standardise(x, mask, encoder.mean, encoder.deviation))
+    assert not encoder.standardise(x, mask)[~mask].any()
 
 
 def test_gradients():

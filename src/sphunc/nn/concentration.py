@@ -90,7 +90,7 @@ def kernel_support(
 
 
 def supported_concentration(
-    kappa: Float[Tensor, "*batch"], support: Float[Tensor, "*batch"], half: Float[Tensor, ""]
+    kappa: Float[Tensor, "*batch"], support: Float[Tensor, "*batch"], half: float
 ) -> Float[Tensor, "*batch"]:
     r"""Concentration that training data support, :math:`1 + (\kappa - 1)\, n / (n + n_0)`, inside [1, 200].
 

@@ -2,8 +2,9 @@ r"""From features to directions, agent by agent.
 
 .. math:: \tilde h_i = W \tilde x_i + b, \qquad \bar h_i = \tilde h_i / \|\tilde h_i\|
 
-:math:`\tilde x` are features standardised with the statistics of the training times, 0 where not observed. Nothing
-mixes agents here: influence is scored on :math:`\bar h`.
+:math:`\tilde x` are features standardised with the statistics of the training times; what was not observed is 0, or
+what the observed features of the same agent let expect. Nothing mixes agents here: influence is scored on
+:math:`\bar h`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import torch
 from torch import nn
 
 from sphunc._typing import Bool, Float, Tensor
+from sphunc.nn.filling import fill, learn_factors
 from sphunc.nn.projection import project
 
 
@@ -80,7 +82,7 @@ def encode(
 
 
 class Encoder(nn.Module):
-    """Owns W and b of :func:`encode`, and the training statistics of :func:`standardise` as buffers.
+    """Owns W and b of :func:`encode`, and the training statistics of features as buffers.
 
     Args:
         num_features: F.
@@ -90,6 +92,8 @@ class Encoder(nn.Module):
 
     mean: Tensor
     deviation: Tensor
+    loadings: Tensor
+    noise: Tensor
 
     def __init__(self, num_features: int, dim: int, *, generator: torch.Generator | None = None) -> None:
         super().__init__()
@@ -97,18 +101,26 @@ class Encoder(nn.Module):
         self.bias = nn.Parameter(torch.zeros(dim))
         self.register_buffer("mean", torch.zeros(num_features))
         self.register_buffer("deviation", torch.ones(num_features))
+        self.register_buffer("loadings", torch.zeros(num_features, 0))
+        self.register_buffer("noise", torch.ones(num_features))
 
-    def learn_statistics(self, x: Float[Tensor, "*batch feature"], mask: Bool[Tensor, "*batch feature"]) -> None:
-        """Take mean and deviation from the training times."""
+    def learn_statistics(
+        self, x: Float[Tensor, "*batch feature"], mask: Bool[Tensor, "*batch feature"], *, factors: bool = False
+    ) -> None:
+        """Take mean and deviation from the training times, and how features hang together if they are to be filled."""
         mean, deviation = feature_statistics(x, mask)
         self.mean.copy_(mean)
         self.deviation.copy_(deviation)
+        if factors:
+            standard = standardise(x, mask, mean, deviation)
+            loadings, noise = learn_factors(standard.flatten(0, -2), mask.flatten(0, -2))
+            self.loadings, self.noise = loadings.to(self.weight), noise.to(self.weight)
 
     def standardise(
         self, x: Float[Tensor, "*batch feature"], mask: Bool[Tensor, "*batch feature"]
     ) -> Float[Tensor, "*batch feature"]:
-        """Standardise with the statistics learned ``[..., F]``."""
-        return standardise(x, mask, self.mean, self.deviation)
+        """Standardise with the statistics learned ``[..., F]``, and fill in what the others let expect."""
+        return fill(standardise(x, mask, self.mean, self.deviation), mask, self.loadings, self.noise)
 
     def forward(self, x: Float[Tensor, "*batch feature"], mask: Bool[Tensor, "*batch feature"]) -> Encoded:
         """Encode raw features ``[..., F]``."""
