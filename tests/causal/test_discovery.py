@@ -109,7 +109,7 @@ def test_neutral_results_are_stated(latents):
         (lambda h: h, {"max_lag": 0}, ArgumentError, "max_lag is 0; the smallest lag is 1"),
         (lambda h: h, {"min_effect": -1.0}, ArgumentError, "min_effect is -1.0"),
         (lambda h: h, {"phi": -1.0}, ArgumentError, "phi is -1.0"),
-        (lambda h: h, {"message_map": "guess"}, ArgumentError, "message_map is 'guess'"),
+        (lambda h: h, {"message_map": "guess"}, ArgumentError, r"message_map is 'guess'; .* 'learn', 'weigh' or None"),
         (lambda h: h, {"message_map": torch.eye(3)}, ArgumentError, r"message_map has shape \(3, 3\)"),
         (lambda h: h, {"message_map": "learn"}, ArgumentError, "needs more rows than coordinates"),
         (lambda h: h.repeat(1, 40, 1), {}, ArgumentError, "neither candidates nor data is given"),

@@ -16,7 +16,7 @@ from sphunc.causal.estimation import Estimate, Problem, estimate, hyper_paramete
 from sphunc.causal.graph import InfluenceGraph
 from sphunc.causal.inputs import check_latents, check_settings, describe_agents
 from sphunc.causal.lag import allowed_lags, choose_lag
-from sphunc.causal.messages import learn_message_map
+from sphunc.causal.messages import learn_message_map, weigh_messages
 from sphunc.causal.panel import Panel, scalar_panel, vector_panel
 from sphunc.causal.posterior import Hyper
 from sphunc.errors import ArgumentError
@@ -64,7 +64,8 @@ def discover(
         replicates: the last axis holds repetitions of scalar series (aligned in time, same mechanism), not
             coordinates of one vector.
         whiten: make coordinates comparable by one pooled covariance.
-        message_map: :math:`\Phi`, ``[D, D]``; ``"learn"`` estimates an orthogonal one; None is the identity.
+        message_map: :math:`\Phi`, ``[D, D]``; ``"learn"`` estimates an orthogonal one; ``"weigh"`` one that passes every
+            direction on as far as noise lets it be seen there; None is the identity.
         phi: variance of the persistent bias over that of the noise; estimated when None, ``inf`` for fixed effects.
         diagnose: run placebo, reversed time, fixed effects and the fit's own calibration (a few partial refits).
         calibrate: map probabilities to frequencies of true links in simulations from the fit.
@@ -87,6 +88,8 @@ def discover(
     lags = choose_lag(problem, allowed_lags(latents.shape[0], max_lag), min_effect, seed)
     if message_map == "learn":
         problem = learn_message_map(problem, lags, min_effect, seed)
+    if message_map == "weigh":
+        problem = weigh_messages(problem, lags, min_effect, phi, seed)
     hyper = hyper_parameters(problem, lags, min_effect, phi, seed=seed)
     result = estimate(problem, hyper, seed=seed)
     graph = build_graph(problem, hyper, result, _ids(latents.shape[1], data), notes)

@@ -55,8 +55,8 @@ def _check_message_map(message_map: Tensor | str | None, dim: int, replicates: b
     if replicates or dim == 1:
         raise ArgumentError("message_map has no meaning for scalar series; leave it None")
     if isinstance(message_map, str):
-        if message_map != "learn":
-            raise ArgumentError(f"message_map is {message_map!r}; give a [D, D] tensor, 'learn' or None")
+        if message_map not in ("learn", "weigh"):
+            raise ArgumentError(f"message_map is {message_map!r}; give a [D, D] tensor, 'learn', 'weigh' or None")
     elif tuple(message_map.shape) != (dim, dim):
         raise ArgumentError(
             f"message_map has shape {tuple(message_map.shape)}; latents of dimension {dim} ask for {(dim, dim)}"

@@ -1,7 +1,10 @@
-r"""The shared map of messages :math:`\Phi`, when it is not the identity: alternate links and an orthogonal map.
+r"""The shared map of messages :math:`\Phi`, when it is not the identity: alternate links and map.
 
-Given soft links, what a target does beyond its own past is regressed on the sum of what it received; the nearest
-orthogonal matrix (Procrustes) is the next map. Needs many more rows than D squared.
+Given soft links, what a target does beyond its own past is regressed on the sum of what it received. Two maps come of
+that. The nearest orthogonal matrix (Procrustes) is for states that are turned on their way. The regression itself is
+for latents that are seen through noise: it passes a direction on as far as what is seen there tells what was sent,
+and a direction that nobody passes on (a trait, a measuring device) hardly at all. Both need more rows than
+coefficients.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from sphunc.causal.estimation import Problem, estimate, hyper_parameters
+from sphunc.causal.estimation import POOLED_TARGETS, Problem, estimate, hyper_parameters, spread_targets
 from sphunc.causal.panel import with_values
 from sphunc.errors import ArgumentError
 
 ROUNDS = 12
+WEIGHINGS = 2  # a third changes AUPRC by less than 0.01
+ROWS_PER_COEFFICIENT = 5  # with fewer the regression learns the noise by heart
 SETTLED = 0.999  # cosine between successive maps at which the alternation stops
 
 
@@ -42,6 +47,42 @@ def learn_message_map(problem: Problem, lags: int, min_effect: float, seed: int 
         if settled:
             break
     return replace(problem, panel=with_values(replace(problem.panel, route=rotation.T), plain))
+
+
+def weigh_messages(problem: Problem, lags: int, min_effect: float, phi: float | None = None, seed: int = 0) -> Problem:
+    """Return the problem with messages weighed, direction by direction, by how much of them is passed on.
+
+    The strongest direction is passed on with weight 1, so that coefficients are those of states seen without noise.
+    Where there are too few rows to tell the directions apart, the problem is returned as it is.
+    """
+    agents, times, dim = problem.panel.shape
+    targets = spread_targets(problem, POOLED_TARGETS)
+    if len(targets) * (times - 2) < ROWS_PER_COEFFICIENT * dim or dim == 1:
+        return problem
+    plain, weighed = problem, problem
+    for _ in range(WEIGHINGS):
+        hyper = hyper_parameters(weighed, lags, min_effect, phi, targets=targets, seed=seed)
+        result = estimate(weighed, hyper, targets=targets, seed=seed)
+        weight = (result.probability * result.strength).to(plain.panel.values)
+        route = _regression(plain, weight, targets)
+        weighed = replace(plain, panel=with_values(replace(plain.panel, route=route), plain.panel.values))
+    return weighed
+
+
+def _regression(problem: Problem, weight: Tensor, targets: Tensor) -> Tensor:
+    """Coefficients ``[D, D]`` of what was received, beside all of the own state and of the groups' pull."""
+    panel = problem.panel
+    kept = (panel.present[:, 1:] & panel.present[:, :-1]).unsqueeze(-1).to(panel.values.dtype)
+    columns = [panel.values[:, :-1], *([] if panel.pull is None else [panel.pull[:, :-1]])]
+    demeaned = [_demean(column, kept)[targets].flatten(0, 1) for column in columns]
+    received = _received(problem, panel.values, weight)[targets].flatten(0, 1)
+    design = torch.cat([*demeaned, received], 1)
+    outcome = _demean(panel.values[:, 1:], kept)[targets].flatten(0, 1)
+    normal = design.mT @ design
+    ridge = 1e-6 * normal.diagonal().mean() * torch.eye(len(normal), dtype=normal.dtype, device=normal.device)
+    passed = torch.linalg.solve(normal + ridge, design.mT @ outcome)[-panel.shape[2] :]
+    size = torch.linalg.matrix_norm(passed, 2)
+    return passed / size if bool(size > 0) else torch.eye(len(passed), dtype=passed.dtype, device=passed.device)
 
 
 def procrustes(outcome: Tensor, received: Tensor) -> Tensor:

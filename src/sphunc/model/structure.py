@@ -8,12 +8,14 @@ from typing import Any
 
 import torch
 
-from sphunc._typing import Float, Links, Tensor
+from sphunc._typing import Bool, Float, Links, Tensor
 from sphunc.causal import InfluenceGraph, discover
 from sphunc.causal.inputs import SHORTEST
 from sphunc.errors import DataError
 from sphunc.hypergraph import TemporalHypergraph
 
+# Deviation of a coordinate, relative to the first one, below which latents do not vary along it.
+SMALLEST_AXIS = 0.05
 GRAPH_TENSORS = (
     "links",
     "probability",
@@ -74,11 +76,29 @@ def learn_structure(
         return no_structure(latents.device)
     try:
         graph = discover(
-            latents.detach().double(), data=data, max_lag=max_lag, seed=seed, calibrate=calibrate, diagnose=diagnose
+            principal(latents.detach().double(), data.present.to(latents.device)),
+            data=data,
+            max_lag=max_lag,
+            message_map="weigh",
+            seed=seed,
+            calibrate=calibrate,
+            diagnose=diagnose,
         )
     except DataError:  # states that never change: nothing to explain, hence nothing to learn
         return no_structure(latents.device)
     return of_graph(graph, latents.dtype)
+
+
+def principal(
+    latents: Float[Tensor, "time agent dim"], present: Bool[Tensor, "time agent"]
+) -> Float[Tensor, "time agent rank"]:
+    """Latents in the coordinates in which they vary; those that hardly do would count as much as any once whitened."""
+    seen = latents[present]
+    if len(seen) == 0:
+        return latents
+    _, size, axes = torch.linalg.svd(seen - seen.mean(0), full_matrices=False)
+    kept = max(2, int((size > SMALLEST_AXIS * size[0]).sum()))
+    return latents @ axes[:kept].mT
 
 
 def of_graph(graph: InfluenceGraph, dtype: torch.dtype = torch.float32) -> Structure:
