@@ -64,6 +64,9 @@ class StandIn(nn.Module):
             "fusion": [self.readout, self.noise],
         }
 
+    def matrices(self):
+        return [self.encoder, self.readout]
+
 
 def losses(network, run, observed, targets, config, empirical):
     if run.mean is None:

@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from sphunc.model.signal import outcome_directions, reliable_directions, signal_projection
+from sphunc.model.signal import (
+    LEAST_OFFSET,
+    lasting_plane,
+    outcome_directions,
+    reliable_directions,
+    signal_projection,
+)
+from sphunc.sphere import angle
 
 TIMES, AGENTS, FEATURES = 6, 400, 8
 
@@ -32,12 +39,107 @@ def test_directions_have_unit_variance(planted: tuple[torch.Tensor, torch.Tensor
     torch.testing.assert_close(spread, torch.ones(2), atol=0.1, rtol=0)
 
 
-def test_projection_is_an_isometry_of_the_reliable_directions(planted: tuple[torch.Tensor, torch.Tensor]) -> None:
+def reach_of(x: torch.Tensor, plane: torch.Tensor) -> float:
+    """How far agents are from their middle, within the plane."""
+    return float((x.flatten(0, 1) @ plane).square().sum(-1).mean().sqrt())
+
+
+def started(
+    planted: tuple[torch.Tensor, torch.Tensor], origin: torch.Tensor, dim: int = 16
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return signal_projection(*planted, origin, dim, torch.Generator().manual_seed(1))
+
+
+def test_plane_is_where_the_lasting_part_varies(planted: tuple[torch.Tensor, torch.Tensor]) -> None:
     x, present = planted
+    plane = lasting_plane(x, present, most=16)
+    torch.testing.assert_close(plane.mT @ plane, torch.eye(2))
+    assert plane[2:].abs().max() < 0.15
     directions, reliability = reliable_directions(x, present)
-    weight = signal_projection(x, present, 16, torch.Generator().manual_seed(1))
-    scaled = directions * reliability.sqrt()
-    torch.testing.assert_close(weight.mT @ weight, scaled @ scaled.mT, atol=1e-5, rtol=1e-4)
+    lasting = torch.zeros(FEATURES, FEATURES)
+    spread = x.flatten(0, 1).mT @ x.flatten(0, 1) / (TIMES * AGENTS)
+    for v, rho in zip(directions.mT, reliability, strict=True):
+        shown = rho * spread @ v
+        lasting += torch.outer(shown, shown)
+    principal = torch.linalg.eigh(lasting)[1][:, -2:].flip(1)
+    torch.testing.assert_close((plane * principal).sum(0).abs(), torch.ones(2))
+
+
+def test_plane_leaves_out_directions_of_pure_noise_and_what_hardly_shows() -> None:
+    generator = torch.Generator().manual_seed(5)
+    x = torch.randn(TIMES, AGENTS, 4, generator=generator)
+    kept = torch.randn(1, AGENTS, 2, generator=generator)
+    x[..., 0] = kept[..., 0]
+    x[..., 1] = 0.05 * kept[..., 1]
+    plane = lasting_plane(x, torch.ones(TIMES, AGENTS, dtype=torch.bool), most=4)
+    assert plane.shape == (4, 1)
+    assert plane[0].abs() > 0.98
+
+
+def test_projection_is_an_isometry_of_the_plane(planted: tuple[torch.Tensor, torch.Tensor]) -> None:
+    weight, bias = started(planted, torch.ones(FEATURES))
+    plane = lasting_plane(*planted, most=15)
+    assert (weight.shape, bias.shape) == ((16, FEATURES), (16,))
+    torch.testing.assert_close(torch.linalg.svdvals(weight)[:2], torch.ones(2))
+    torch.testing.assert_close(weight.mT @ weight, plane @ plane.mT, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [0.5, 0.9])
+def test_agents_are_seen_from_a_near_origin(planted: tuple[torch.Tensor, torch.Tensor], size: float) -> None:
+    plane = lasting_plane(*planted, most=15)
+    origin = torch.randn(FEATURES, generator=torch.Generator().manual_seed(6))
+    origin *= size * reach_of(planted[0], plane) / origin.norm()
+    weight, bias = started(planted, origin)
+    torch.testing.assert_close(weight.mT @ bias, plane @ (plane.mT @ origin))
+    torch.testing.assert_close(bias.norm(), origin.norm())
+
+
+def test_a_far_origin_comes_as_near_as_agents_are(planted: tuple[torch.Tensor, torch.Tensor]) -> None:
+    plane = lasting_plane(*planted, most=15)
+    reach = reach_of(planted[0], plane)
+    origin = 50 * torch.randn(FEATURES, generator=torch.Generator().manual_seed(6))
+    weight, bias = started(planted, origin)
+    assert float(bias.norm()) == pytest.approx(reach, rel=1e-5)
+    torch.testing.assert_close(weight.mT @ bias, plane @ (plane.mT @ origin) * reach / origin.norm())
+
+
+@pytest.mark.parametrize("size", [0.0, 0.1, 0.39])
+def test_nobody_is_seen_from_the_very_middle(planted: tuple[torch.Tensor, torch.Tensor], size: float) -> None:
+    plane = lasting_plane(*planted, most=15)
+    reach = reach_of(planted[0], plane)
+    origin = size * reach * plane[:, 0]
+    weight, bias = started(planted, origin)
+    assert float(bias.norm()) == pytest.approx(LEAST_OFFSET * reach, rel=1e-5)
+    torch.testing.assert_close(weight.mT @ bias, origin, atol=1e-6, rtol=1e-4)  # the rest is out of the plane
+
+
+def test_angles_are_those_of_the_raw_features(planted: tuple[torch.Tensor, torch.Tensor]) -> None:
+    x, present = planted[0].double(), planted[1]
+    plane = lasting_plane(x, present, most=15)
+    origin = plane @ torch.tensor([0.6, -0.5], dtype=torch.double) * reach_of(x, plane)
+    weight, bias = started((x, present), origin)
+    raw = torch.nn.functional.normalize((x[0] + origin) @ plane, dim=-1)
+    encoded = torch.nn.functional.normalize(x[0] @ weight.mT + bias, dim=-1)
+    got, expected = (angle(h.unsqueeze(0), h.unsqueeze(1)) for h in (encoded, raw))
+    torch.testing.assert_close(got, expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 16])
+@pytest.mark.parametrize("case", ["noise", "a constant", "constants", "one time", "nobody"])
+def test_projection_has_no_nan(case: str, dim: int) -> None:
+    x = torch.randn(3, 50, 5, generator=torch.Generator().manual_seed(2))
+    x[..., {"a constant": slice(1), "constants": slice(None)}.get(case, slice(0))] = 0.0
+    present = torch.full((3, 50), case != "nobody")
+    present[1:] &= case != "one time"
+    for origin in (torch.zeros(5), torch.full((5,), 1e3)):
+        weight, bias = signal_projection(x, present, origin, dim, torch.Generator().manual_seed(1))
+        assert (weight.shape, bias.shape) == ((dim, 5), (dim,))
+        assert weight.isfinite().all()
+        assert bias.isfinite().all()
+        size = torch.linalg.svdvals(weight)
+        rank = int((size > 0.5).sum())
+        assert 1 <= rank < dim
+        torch.testing.assert_close(size[:rank], torch.ones(rank))
 
 
 def test_absent_agents_do_not_count(planted: tuple[torch.Tensor, torch.Tensor]) -> None:
@@ -46,6 +148,7 @@ def test_absent_agents_do_not_count(planted: tuple[torch.Tensor, torch.Tensor]) 
     present[:, ::2] = False
     spoiled = torch.where(present.unsqueeze(-1), x, 1e3)
     torch.testing.assert_close(reliable_directions(spoiled, present)[1], reliable_directions(x, present)[1])
+    torch.testing.assert_close(started((spoiled, present), torch.ones(8)), started((x, present), torch.ones(8)))
 
 
 @pytest.mark.parametrize("features", [1, 3])

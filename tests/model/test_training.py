@@ -28,7 +28,7 @@ def test_training_lowers_the_loss_and_the_record_tells(long_data):
 
 
 def test_the_best_pass_is_restored(long_data):
-    config, stage = stage_of(long_data, learning_rate=0.5, scm=False)
+    config, stage = stage_of(long_data, learning_rate=0.5, matrix_pace=1.0, scm=False)
     records = [advance(stage, config, losses) for _ in range(8)]
     restore_best(stage)
     held = judge(stage).rows(stage.judged.mask)
@@ -83,26 +83,31 @@ def test_every_parameter_is_optimised_once(long_data):
     assert sorted(id(p) for group in groups for p in group["params"]) == sorted(map(id, network.parameters()))
 
 
-@pytest.mark.parametrize("settings", [{}, {"encoder_pace": 0.25, "learning_rate": 0.02}, {"encoder_pace": 1.0}])
-def test_the_encoder_learns_at_its_own_pace(long_data, settings):
+@pytest.mark.parametrize("settings", [{}, {"matrix_pace": 0.25, "learning_rate": 0.02}, {"matrix_pace": 1.0}])
+def test_matrices_learn_at_their_own_pace(long_data, settings):
     config, stage = stage_of(long_data, scm=False, **settings)
     network: Any = stage.members[0].network
     rates = {id(p): group["lr"] for group in make_optimizer(network, config).param_groups for p in group["params"]}
-    for name, block in network.blocks().items():
-        pace = config.encoder_pace if name == "encoder" else 1.0
-        assert [rates[id(p)] for p in block] == pytest.approx([config.learning_rate * pace] * len(block))
+    slow = config.learning_rate * config.matrix_pace
+    assert [rates[id(p)] for p in (network.encoder, network.readout)] == pytest.approx([slow] * 2)
+    gains = (network.noise, network.doubt, network.gain)
+    assert [rates[id(p)] for p in gains] == pytest.approx([config.learning_rate] * 3)
 
 
-def test_a_slower_encoder_moves_less_and_the_rest_as_before(long_data):
+def test_slower_matrices_move_less_and_gains_as_before(long_data):
     moves = []
     for pace in (1.0, 0.1):
-        config, stage = stage_of(long_data, scm=False, weight_decay=0.0, encoder_pace=pace)
+        config, stage = stage_of(long_data, scm=False, weight_decay=0.0, matrix_pace=pace)
         member = stage.members[0]
         before = {name: p.detach().clone() for name, p in member.network.named_parameters()}
         train_step(member, member.targets, stage, config, losses)
         moves.append({name: p.detach() - before[name] for name, p in member.network.named_parameters()})
-    torch.testing.assert_close(moves[1]["encoder"], 0.1 * moves[0]["encoder"], atol=1e-6, rtol=1e-3)
-    assert torch.equal(moves[1]["readout"], moves[0]["readout"])
+    for matrix in ("encoder", "readout"):
+        torch.testing.assert_close(moves[1][matrix], 0.1 * moves[0][matrix], atol=1e-6, rtol=1e-3)
+        assert moves[0][matrix].any()
+    for gain in ("gain", "noise", "doubt"):
+        assert torch.equal(moves[1][gain], moves[0][gain])
+    assert moves[0]["gain"].any()
 
 
 def test_batches_part_the_agents():

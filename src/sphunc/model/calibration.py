@@ -23,8 +23,8 @@ from sphunc.model.outlook import Outlook
 from sphunc.model.targets import Targets
 
 NEUTRAL = math.log(math.e - 1.0)
-PRIOR_DEVIATION = 0.5
-"""Of a and b around 0. The prior weighs like a handful of outcomes: forty can move it, four cannot."""
+PRIOR_DEVIATION = 0.25
+"""Of a and b around 0. The prior weighs like some dozens of outcomes: hundreds can move it, forty hardly."""
 LOWEST_TEMPERATURE = 0.05
 
 
@@ -54,7 +54,7 @@ class TemperatureLaw:
 def fit_temperature(outlook: Outlook, targets: Targets) -> TemperatureLaw:
     """Learn offset and slope by maximum a posteriori on the outcomes that count; neutral when there are none.
 
-    Minimises the summed negative log-likelihood plus ``(a^2 + b^2) / (2 s^2)`` with s = 0.5, so that few outcomes
+    Minimises the summed negative log-likelihood plus ``(a^2 + b^2) / (2 s^2)`` with s = 0.25, so that few outcomes
     move little.
     """
     if targets.count == 0:

@@ -71,8 +71,9 @@ class SphUncConfig(BaseModel):
     """Weight of the causal loss, the paper's lambda 2."""
     learning_rate: Rate = 1e-2
     """Step size of AdamW."""
-    encoder_pace: Rate = 0.03
-    """Step size of the encoder, relative to the others: it starts where the signal is."""
+    matrix_pace: Rate = 0.1
+    """Step size of weight matrices relative to that of single gains: they start where the signal is, and at full pace
+    learn the training agents by heart."""
     weight_decay: Weight = 1e-4
     """Weight decay of AdamW."""
     gradient_clip: Rate | None = 1.0
@@ -109,7 +110,7 @@ class SphUncConfig(BaseModel):
             aleatoric_width=64,
             samples=100,
             learning_rate=5e-4,
-            encoder_pace=1.0,
+            matrix_pace=1.0,
             batch_size=256,
             structure_epochs=20,
             attention="with_self",

@@ -33,7 +33,9 @@ from sphunc.nn.outcome import Readout, Temperature, temper
 from sphunc.sphere import vmf_entropy
 
 MOST_SUPPORT = 4096
-SUPPORT_SHARPNESS = 8.0
+SUPPORT_SHARPNESS = 4.0
+# Sightings of somebody alike, each weighed by how alike, at which half of a concentration is granted.
+HALF_SUPPORT = 50.0
 # The softplus of this is a variance of 0.13: training begins with outcomes that mostly mean what they say.
 INITIAL_NOISE = -2.0
 INITIAL_READOUT = 4.0
@@ -108,6 +110,7 @@ class Network(nn.Module):
     """
 
     support: Tensor
+    counts_for: Tensor
     centre: Tensor
     scale: Tensor
 
@@ -136,24 +139,27 @@ class Network(nn.Module):
         self.temperature = Temperature()
         self.persistence = nn.Parameter(torch.zeros(num_outputs), requires_grad=numeric)
         self.freshness = nn.Parameter(torch.zeros(()))
-        self.log_half = nn.Parameter(torch.zeros(()), requires_grad=False)
         self.register_buffer("support", torch.zeros(0, dim))
+        self.register_buffer("counts_for", torch.ones(()))
         self.register_buffer("centre", torch.zeros(num_outputs))
         self.register_buffer("scale", torch.ones(num_outputs))
 
     @torch.no_grad()
     def learn_scale(self, observed: Observed) -> None:
         """Take statistics, and the initial projection, from the training times."""
-        self.encoder.learn_statistics(observed.x, observed.x_mask)
+        by_signal = self.config.initial_projection == "signal" and observed.num_times > 1
+        self.encoder.learn_statistics(observed.x, observed.x_mask, factors=by_signal)
         if self.numeric and bool(observed.y_mask.any()):
             known = observed.y[observed.y_mask]
             self.centre.copy_(known.mean(0))
             self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
             self._learn_persistence(observed)
-        if self.config.initial_projection == "signal" and observed.num_times > 1:
+        if by_signal:
             x = self.encoder.standardise(observed.x, observed.x_mask)
-            start = signal_projection(x, observed.present, self.config.dim, self.generator)
-            self.encoder.weight.copy_(start)
+            origin = self.encoder.mean / self.encoder.deviation
+            weight, bias = signal_projection(x, observed.present, origin, self.config.dim, self.generator)
+            self.encoder.weight.copy_(weight)
+            self.encoder.bias.copy_(bias)
             self._aim_at_outcomes(observed)
 
     def _aim_at_outcomes(self, observed: Observed) -> None:
@@ -196,11 +202,7 @@ class Network(nn.Module):
             return
         seen = self.latents(observed)[observed.present]
         self.support = seen[:: max(1, -(-len(seen) // MOST_SUPPORT))].clone()
-        if len(self.support):
-            n = kernel_support(
-                self.support, self.support, SUPPORT_SHARPNESS, torch.arange(len(self.support)).to(seen.device)
-            )
-            self.log_half.copy_((n.median() / 4).clamp(min=torch.finfo(n.dtype).tiny).log())
+        self.counts_for = torch.tensor(len(seen) / max(1, len(self.support)), device=seen.device)
 
     def blocks(self) -> dict[str, list[nn.Parameter]]:
         """Parameters by the blocks of Algorithm 1, each exactly once."""
@@ -210,6 +212,11 @@ class Network(nn.Module):
         known = {id(parameter) for parameter in (*kappa, *structure, *encoder)}
         rest = [p for p in self.parameters() if id(p) not in known and p.requires_grad]
         return {"encoder": encoder, "kappa": kappa, "structure": structure, "fusion": rest}
+
+    def matrices(self) -> list[nn.Parameter]:
+        """Parameters that come by the hundred, where the others are single gains."""
+        many = (self.encoder, self.evidence.context, self.aleatoric, self.readout)
+        return [*(p for part in many for p in part.parameters()), self.evidence.outcome_directions, self.step.change]
 
     def forward(
         self,
@@ -345,4 +352,4 @@ class Network(nn.Module):
             latent = encoded.direction if encoded.direction.stride(0) else encoded.direction[:1]
             n = kernel_support(latent.flatten(0, -2), self.support, SUPPORT_SHARPNESS)
             n = n.view(latent.shape[:-1]).expand(kappa.shape)
-        return supported_concentration(kappa, n, self.log_half.exp())
+        return supported_concentration(kappa, self.counts_for * n, HALF_SUPPORT)

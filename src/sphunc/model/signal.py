@@ -6,8 +6,8 @@ their reliability, the correlation between the two ends of a step,
 .. math:: \Sigma_1 v = \rho\, \Sigma_0 v, \qquad \Sigma_0 = E[x_t x_t^\top], \quad
           \Sigma_1 = \tfrac12 E[x_t x_{t+1}^\top + x_{t+1} x_t^\top]
 
-and W starts as an isometry of the reliable ones, each scaled by the share of it that is signal. The paper's Gaussian
-start keeps the noise too.
+and W starts as an isometry of the plane in which the reliable ones vary. Angles between agents are then those of the
+signal; the paper's Gaussian start keeps the noise too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from sphunc.nn.projection import normalise
 
 LOWEST_RELIABILITY = 0.05
 MOST_DIRECTIONS = 64
+SMALLEST_AXIS = 0.1
+LEAST_OFFSET = 0.4
 
 
 def reliable_directions(
@@ -54,14 +56,58 @@ def reliable_directions(
 
 
 def signal_projection(
-    x: Features, present: Bool[Tensor, "time agent"], dim: int, generator: torch.Generator
-) -> Float[Tensor, "dim feature"]:
-    r"""W ``[D, F]``: the reliable directions, scaled by :math:`\sqrt\rho`, turned into D dimensions by an isometry."""
-    directions, reliability = reliable_directions(x, present, most=min(dim, MOST_DIRECTIONS))
-    shape = (dim, directions.shape[1])
+    x: Features,
+    present: Bool[Tensor, "time agent"],
+    origin: Float[Tensor, " feature"],
+    dim: int,
+    generator: torch.Generator,
+) -> tuple[Float[Tensor, "dim feature"], Float[Tensor, " dim"]]:
+    r"""W ``[D, F]`` and b ``[D]`` of the encoder: a plane of feature space, turned into D dimensions by an isometry.
+
+    The plane is spanned by the principal directions of what lasts in the features. It is seen from the origin of the
+    raw features, as far as that is not further away than agents are from each other, and never from their very middle:
+    who is near the mean of all would point anywhere.
+
+    Args:
+        x: standardised features of the training times ``[T, N, F]``.
+        present: True where an agent was seen ``[T, N]``.
+        origin: the mean of the raw features, over their deviation.
+        dim: D.
+        generator: source of the isometry.
+    """
+    plane = lasting_plane(x, present, most=min(dim - 1, MOST_DIRECTIONS))
+    reach = (x[present] @ plane).square().sum(-1).mean().sqrt() if bool(present.any()) else x.new_ones(())
+    shape = (dim, plane.shape[1] + 1)
     turn = torch.randn(shape, generator=generator, dtype=x.dtype, device=generator.device)
     isometry = torch.linalg.qr(turn.to(x.device))[0]
-    return isometry @ (directions * reliability.sqrt()).mT
+    return isometry[:, :-1] @ plane.mT, isometry @ _offset(plane, origin, reach)
+
+
+def lasting_plane(x: Features, present: Bool[Tensor, "time agent"], most: int) -> Float[Tensor, "feature rank"]:
+    r"""Orthonormal directions of feature space in which the lasting part of the features varies, most of all first.
+
+    The lasting part is :math:`\sum_k \rho_k \Sigma_0 v_k v_k^\top x`: each reliable component, by its share of signal,
+    where it shows in the features. Directions with less than a tenth of the first one's deviation are left out.
+    """
+    directions, reliability = reliable_directions(x, present, most=min(most, x.shape[2]))
+    seen = x[present]
+    components = seen @ directions
+    rows = max(1, seen.shape[0])
+    shown = (seen.mT @ components / rows) * reliability
+    # Components have unit variance and are not correlated: the columns of ``shown`` span what lasts, at its size.
+    axes, size, _ = torch.linalg.svd(shown, full_matrices=False)
+    kept = int((size > SMALLEST_AXIS * size[0]).sum().clamp(min=1))
+    return axes[:, :kept]
+
+
+def _offset(plane: Tensor, origin: Tensor, reach: Tensor) -> Float[Tensor, " rank_and_one"]:
+    inside = origin @ plane
+    outside = (origin.square().sum() - inside.square().sum()).clamp(min=0).sqrt()
+    offset = torch.cat([inside, outside.unsqueeze(0)])
+    offset = offset * (reach / offset.norm().clamp(min=torch.finfo(reach.dtype).tiny)).clamp(max=1.0)
+    missing = (LEAST_OFFSET * reach).square() - offset.square().sum()
+    offset[-1] = (offset[-1].square() + missing.clamp(min=0)).sqrt()
+    return offset
 
 
 def outcome_directions(

@@ -91,13 +91,13 @@ def outlook_of(run: Any) -> Outlook:
 
 
 def make_optimizer(network: Any, config: SphUncConfig) -> torch.optim.Optimizer:
-    """AdamW with one group of parameters per block of the network."""
-    paces = {"encoder": config.encoder_pace}
-    groups = [
-        {"params": block, "lr": config.learning_rate * paces.get(name, 1.0)}
-        for name, block in network.blocks().items()
-        if block
-    ]
+    """AdamW with two groups of parameters per block of the network: weight matrices, and gains."""
+    slow = {id(parameter) for parameter in network.matrices()}
+    groups = []
+    for block in network.blocks().values():
+        for pace, is_slow in ((config.matrix_pace, True), (1.0, False)):
+            mine = [parameter for parameter in block if (id(parameter) in slow) == is_slow]
+            groups += [{"params": mine, "lr": config.learning_rate * pace}] if mine else []
     return torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay)
 
 
