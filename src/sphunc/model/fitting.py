@@ -35,6 +35,8 @@ from sphunc.model.weights import load_weights
 CROSS_FIT, TRAIN, REFIT = "cross-fit", "train", "refit"
 STREAMS = {CROSS_FIT: 1, TRAIN: 2, REFIT: 3}
 FOLDS, WEIGHTS = 0, 4
+CROSS_FIT_SHARE = 1 / 3
+"""Most passes of cross-fitting, as a share of all, where it tells typical errors and not when to stop."""
 REFIT_SHARE = 1 / 3
 """A refit goes on from the trained network, and takes in the last times in so many of the passes that training took."""
 
@@ -157,6 +159,8 @@ def make_stage(session: Session, name: str, carry: Carry) -> Stage:
     stage = Stage(name, members, observed, None, None, fold, config.epochs, structure, carry.empirical)
     if fold is not None:
         stage.watched, stage.judged = observed, targets
+        if not plan.by_agents:
+            stage.epochs = math.ceil(config.epochs * CROSS_FIT_SHARE)
     elif name == REFIT:
         stage.epochs = math.ceil(carry.epochs * REFIT_SHARE)
     elif whole:
