@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sphunc.errors import ArgumentError
-from sphunc.model.forecast import Forecast, next_time, top_classes
+from sphunc.model.forecast import Forecast, next_time
 
 PARTS = {name: torch.tensor([0.1, 0.2]) for name in ("epistemic", "epistemic_scaled", "aleatoric", "total")}
 
@@ -37,7 +37,6 @@ def test_classes_are_named_with_their_probability():
     assert frame["set"].to_list() == [["no"], ["no", "yes"]]
     assert frame["time"].to_list() == [4, 4]
     assert forecast.prediction.tolist() == [0, 1]
-    assert top_classes(forecast, 5).tolist() == [[0, 1], [1, 0]]
 
 
 @pytest.mark.parametrize("ids", [("ann", "bob"), (4, 9), (date(2020, 1, 1), date(2021, 1, 1))])
@@ -79,11 +78,6 @@ def test_it_says_what_it_is():
 def test_shapes_must_agree(changes, message):
     with pytest.raises(ArgumentError, match=message):
         classes(**changes)
-
-
-def test_numbers_have_no_classes():
-    with pytest.raises(ArgumentError, match="the forecast is of numbers"):
-        top_classes(numbers(), 1)
 
 
 @pytest.mark.parametrize(

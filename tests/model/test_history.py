@@ -1,19 +1,9 @@
-"""Records become rows, and the small calibration error agrees with the real one."""
+"""The small calibration error agrees with the real one."""
 
 import torch
 
 from sphunc.evaluation import ece
-from sphunc.model.history import EpochRecord, history_frame, top_label_ece
-
-
-def record(epoch, validation):
-    return EpochRecord("train", epoch, 5, 1.0, 0.1, 0.2, 1.03, validation, None, 0.5, 0.01, is_best=True)
-
-
-def test_one_row_per_pass_with_gaps_where_nothing_was_held_out():
-    frame = history_frame([record(0, None), record(1, 0.7)])
-    assert frame["epoch"].to_list() == [0, 1]
-    assert frame["validation"].to_list() == [None, 0.7]
+from sphunc.model.history import top_label_ece
 
 
 def test_small_calibration_error_is_the_real_one():

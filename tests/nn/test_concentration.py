@@ -6,7 +6,6 @@ from sphunc.nn.concentration import (
     ConcentrationHead,
     bounded_concentration,
     cap,
-    evidence_features,
     kernel_support,
     scaled_entropy,
     supported_concentration,
@@ -55,13 +54,6 @@ def test_head_is_its_equation_and_starts_at_ninety_one(in_dim):
         torch.testing.assert_close(head(x)[i], expected)
 
 
-def test_evidence_features_are_logs_and_the_resultant():
-    features = evidence_features(torch.tensor([1.0]), torch.tensor([0.5]), torch.tensor([3.0]))
-    torch.testing.assert_close(
-        features, torch.tensor([[2.0, 1.0, 4.0]]).log() * torch.tensor([1.0, 0, 1]) + torch.tensor([0, 0.5, 0])
-    )
-
-
 @pytest.mark.parametrize("chunk", [2**22, 10])
 def test_support_is_its_equation(chunk, monkeypatch):
     monkeypatch.setattr(concentration, "KERNEL_CHUNK", chunk)
@@ -78,15 +70,6 @@ def test_support_grows_with_data_and_is_lost_far_away():
     assert far < 1e-10
     assert kernel_support(h[:1], stored[:25], 20.0).item() < near
     assert kernel_support(h, stored[:0], 20.0).tolist() == [0, 0]
-
-
-def test_training_agents_do_not_vouch_for_themselves():
-    stored = directions(5)
-    own = torch.tensor([0, 1, -1, 3, 4])
-    got = kernel_support(stored, stored, 5.0, own)
-    full = kernel_support(stored, stored, 5.0)
-    torch.testing.assert_close(full - got, torch.tensor([1.0, 1, 0, 1, 1], dtype=torch.float64))
-    assert kernel_support(stored, stored[:0], 5.0, own).tolist() == [0] * 5
 
 
 def test_support_is_invariant_to_rotation_and_order():

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sphunc.nn.outcome import LOWEST_TEMPERATURE, PACE, Readout, Temperature, mix, temper, temperature
+from sphunc.nn.outcome import LOWEST_TEMPERATURE, PACE, Readout, Temperature, temper, temperature
 
 
 def generator(seed=0):
@@ -34,11 +34,6 @@ def test_temperature_never_changes_the_class_named(seed, offset, slope):
     tau = temperature(total, torch.tensor(offset), torch.tensor(slope))
     assert bool((tau >= LOWEST_TEMPERATURE).all())
     assert torch.equal(temper(logits, tau).argmax(-1), logits.argmax(-1))
-
-
-def test_mixing_samples_averages_probabilities():
-    p = torch.softmax(torch.randn(6, 4, 3, generator=generator()), -1)
-    torch.testing.assert_close(mix(p.log()).exp(), p.mean(0))
 
 
 def test_gradients():

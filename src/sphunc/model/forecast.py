@@ -8,10 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import polars as pl
-import torch
 from torch import Tensor
 
-from sphunc._typing import Float, Int
+from sphunc._typing import Float
 from sphunc.errors import ArgumentError
 
 
@@ -127,13 +126,6 @@ def next_time(times: tuple[Any, ...], index: int) -> Any:
 
 def _can_subtract(times: tuple[Any, ...]) -> bool:
     return len(times) > 1 and hasattr(times[0], "__sub__")
-
-
-def top_classes(forecast: Forecast, count: int) -> Int[Tensor, "agent rank"]:
-    """Indices of the ``count`` most probable classes, the most probable first."""
-    if forecast.probabilities is None:
-        raise ArgumentError("the forecast is of numbers, which have no classes; read forecast.mean")
-    return torch.topk(forecast.probabilities, min(count, forecast.probabilities.shape[1]), -1).indices
 
 
 def _check_shapes(forecast: Forecast) -> None:

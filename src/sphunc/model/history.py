@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-import polars as pl
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
@@ -47,11 +46,6 @@ class EpochRecord:
 
 
 Callback = Callable[[EpochRecord], None]
-
-
-def history_frame(history: list[EpochRecord]) -> pl.DataFrame:
-    """One row per pass."""
-    return pl.DataFrame([asdict(record) for record in history], infer_schema_length=None)
 
 
 def top_label_ece(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from sphunc._typing import Float, Int, Tensor
+from sphunc._typing import Float, Tensor
 from sphunc.sphere import vmf_entropy
 
 LOWEST, HIGHEST = 1.0, 200.0
@@ -36,18 +36,10 @@ def bounded_concentration(raw: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch
     return cap(nn.functional.softplus(raw))
 
 
-def evidence_features(
-    length: Float[Tensor, "*batch"], resultant: Float[Tensor, "*batch"], support: Float[Tensor, "*batch"]
-) -> Float[Tensor, "*batch 3"]:
-    r"""Inputs of a head that is to know how much it was told: :math:`\log(1+\|\tilde h\|)`, resultant, log(1 + n)."""
-    return torch.stack([length.log1p(), resultant, support.log1p()], -1)
-
-
 class ConcentrationHead(nn.Module):
-    r""":math:`\rho_\psi`, one hidden layer into [1, 200].
+    r""":math:`\rho_\psi`, one hidden layer into [1, 200]: the paper's head, fed with directions (``in_dim`` D).
 
-    Fed with directions (``in_dim`` D) it is the paper's head; fed with :func:`evidence_features` (``in_dim`` 3) it
-    reads length, resultant and support. Starts at 91 for every input.
+    Starts at 91 for every input.
     """
 
     def __init__(self, in_dim: int, *, width: int = 32, generator: torch.Generator | None = None) -> None:
@@ -64,10 +56,7 @@ class ConcentrationHead(nn.Module):
 
 
 def kernel_support(
-    h: Float[Tensor, "agent dim"],
-    stored: Float[Tensor, "stored dim"],
-    sharpness: float,
-    own: Int[Tensor, " agent"] | None = None,
+    h: Float[Tensor, "agent dim"], stored: Float[Tensor, "stored dim"], sharpness: float
 ) -> Float[Tensor, " agent"]:
     r"""Kernel evidence :math:`n(h) = \sum_n \exp(\kappa_s (h^\top h_n - 1))`: how many training latents are near.
 
@@ -75,18 +64,12 @@ def kernel_support(
         h: directions ``[N, D]``.
         stored: training latents :math:`h_n` ``[P, D]``; may be empty, then nothing is supported.
         sharpness: :math:`\kappa_s`; latents at an angle above :math:`\sqrt{2/\kappa_s}` hardly count.
-        own: row of ``stored`` that is the agent itself, -1 for none ``[N]``; it is left out, so that a training
-            agent does not vouch for itself.
 
     Returns:
         n ``[N]``, from 0 to P.
     """
     rows = max(1, KERNEL_CHUNK // max(1, stored.shape[0]))
-    n = torch.cat([torch.exp(sharpness * (part @ stored.mT - 1.0)).sum(-1) for part in h.split(rows)])
-    if own is None or stored.shape[0] == 0:
-        return n
-    itself = torch.exp(sharpness * ((h * stored[own.clamp(min=0)]).sum(-1) - 1.0))
-    return (n - torch.where(own >= 0, itself, 0.0)).clamp(min=0.0)
+    return torch.cat([torch.exp(sharpness * (part @ stored.mT - 1.0)).sum(-1) for part in h.split(rows)])
 
 
 def supported_concentration(

@@ -32,11 +32,6 @@ def temper(logits: Float[Tensor, "*batch class"], tau: Float[Tensor, "*batch"]) 
     return logits / tau.unsqueeze(-1)
 
 
-def mix(log_probabilities: Float[Tensor, "sample ..."]) -> Float[Tensor, ...]:
-    """Log of the mean over samples of probabilities given as logs."""
-    return log_probabilities.logsumexp(0) - math.log(log_probabilities.shape[0])
-
-
 class Readout(nn.Module):
     """Linear map from states to logits of C classes, or to means of C numbers; starts at zero: no opinion.
 
