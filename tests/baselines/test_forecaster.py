@@ -5,7 +5,7 @@ import torch
 
 import sphunc
 from sphunc.baselines import Forecaster, InfluenceForecaster, PeerForecast, forecaster
-from sphunc.baselines.forecaster import predictive_entropy
+from sphunc.baselines.forecaster import peer_forecast, predictive_entropy
 from sphunc.errors import ArgumentError
 
 
@@ -33,6 +33,14 @@ def test_frame_has_the_users_ids_and_classes() -> None:
     assert frame.columns == ["agent", "time", "prediction", "confidence", "p(calm)", "p(tense)", "total"]
     assert frame.row(1)[:3] == ("b", 4, "calm")
     assert repr(make()) == "PeerForecast(2 agents, 2 classes, 3 -> 4, mean confidence 0.70)"
+
+
+def test_forecast_is_named_after_the_data(data) -> None:
+    p = torch.full((data.num_nodes, data.num_classes), 1 / data.num_classes)
+    within, beyond = (peer_forecast(data, origin, 2, data.class_names, p) for origin in (1, data.num_times - 1))
+    assert (within.agents, within.class_names) == (data.node_ids, data.class_names)
+    assert (within.origin, within.target, within.horizon) == (data.times[1], data.times[3], 2)
+    assert beyond.target == data.times[-1] + 2 * (data.times[-1] - data.times[-2])
 
 
 def test_wrong_shape_is_refused() -> None:

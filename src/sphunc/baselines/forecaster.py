@@ -15,6 +15,7 @@ from torch import Tensor
 from sphunc._typing import Float, Int
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import Split, TemporalHypergraph
+from sphunc.model.forecast import next_time
 
 
 @runtime_checkable
@@ -104,6 +105,24 @@ class PeerForecast:
             f"PeerForecast({len(self.agents)} agents, {len(self.class_names)} classes, {self.origin} -> {self.target}, "
             f"mean confidence {float(self.confidence.mean()):.2f})"
         )
+
+
+def peer_forecast(
+    data: TemporalHypergraph,
+    origin: int,
+    horizon: int,
+    classes: tuple[str, ...],
+    probabilities: Float[Tensor, "agent class"],
+) -> PeerForecast:
+    """Name what was forecast for the agents of ``data`` from time index ``origin``."""
+    return PeerForecast(
+        agents=data.node_ids,
+        origin=data.times[origin],
+        target=next_time(data.times, origin + horizon),
+        horizon=horizon,
+        class_names=classes,
+        probabilities=probabilities.cpu(),
+    )
 
 
 def predictive_entropy(probabilities: Float[Tensor, "*batch class"]) -> Float[Tensor, "*batch"]:

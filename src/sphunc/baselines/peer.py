@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from sphunc.baselines.forecaster import PeerForecast
+from sphunc.baselines.forecaster import PeerForecast, peer_forecast
 from sphunc.baselines.influence import InfluenceScores
 from sphunc.baselines.network import ForecastNetwork, SpatialEncoder, TemporalNetwork
 from sphunc.baselines.panel import Scale, inputs_of, make_panel
@@ -23,7 +23,6 @@ from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph, comembers
 from sphunc.model.alignment import Known, align, known_of
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.forecast import next_time
 from sphunc.model.plan import make_plan
 from sphunc.model.weights import load_weights
 
@@ -117,14 +116,7 @@ class Peer(ABC):
         run = self.network_(make_panel(past, self.scale_, self.known_.outputs))
         last = self.temperature_.apply(outlook_of(run.log_probabilities[-1])).log_probabilities
         assert last is not None
-        return PeerForecast(
-            agents=past.node_ids,
-            origin=past.times[-1],
-            target=next_time(data.times, origin + self.horizon),
-            horizon=self.horizon,
-            class_names=self.known_.classes,
-            probabilities=last.exp().cpu(),
-        )
+        return peer_forecast(data, origin, self.horizon, self.known_.classes, last.exp())
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into ``folder``: JSON and safetensors."""

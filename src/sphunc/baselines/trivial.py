@@ -17,13 +17,12 @@ import torch
 from torch import Tensor
 
 from sphunc._typing import Bool, Float, Int
-from sphunc.baselines.forecaster import PeerForecast
+from sphunc.baselines.forecaster import PeerForecast, peer_forecast
 from sphunc.baselines.saving import Saved, read_peer, write_peer
 from sphunc.baselines.trainer import check_outcomes
 from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, known_of
-from sphunc.model.forecast import next_time
 from sphunc.model.plan import make_plan
 from sphunc.model.targets import Targets, targets_of
 
@@ -96,14 +95,8 @@ class Trivial(ABC):
         origin = data.num_times - 1 if origin is None else origin
         past = align(data.until(origin), self.known_).to("cpu")
         y = torch.zeros(past.y_mask.shape, dtype=torch.long) if past.y is None else past.y
-        return PeerForecast(
-            agents=past.node_ids,
-            origin=past.times[-1],
-            target=next_time(data.times, origin + self.horizon),
-            horizon=self.horizon,
-            class_names=self.known_.classes,
-            probabilities=self.read(self.table_, last_outcome(y, past.y_mask)[-1]),
-        )
+        probabilities = self.read(self.table_, last_outcome(y, past.y_mask)[-1])
+        return peer_forecast(data, origin, self.horizon, self.known_.classes, probabilities)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the table into ``folder``."""
