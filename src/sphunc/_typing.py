@@ -19,7 +19,7 @@ axis         meaning
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from torch import Tensor
 
@@ -40,5 +40,7 @@ Directions = Float[Tensor, "agent dim"]
 Features = Float[Tensor, "time agent feature"]
 Memberships = Int[Tensor, "2 nnz"]
 Links = Int[Tensor, "2 link"]
+Whole = SupportsIndex
+"""A whole number of Python or numpy; functions that take one check it, and return or keep an int."""
 
-__all__ = ["Bool", "Directions", "Features", "Float", "Int", "Links", "Memberships", "Tensor"]
+__all__ = ["Bool", "Directions", "Features", "Float", "Int", "Links", "Memberships", "Tensor", "Whole"]

@@ -1,11 +1,12 @@
 """The result as a value: target and path, ranking, frames, printing, faults."""
 
+import numpy as np
 import pytest
 import torch
 
 from sphunc.causal.effects import Effect
 from sphunc.causal.interventions import Do, Plan
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 
 H, N = 2, 4
 
@@ -61,8 +62,14 @@ def test_top_affected_leaves_the_intervened_out() -> None:
     assert top["agent"][0] == "c"
     assert "a" not in effect().top_affected(10)["agent"].to_list()
     assert len(effect().top_affected(10)) == 3
-    with pytest.raises(ArgumentError, match="count is 0"):
+    with pytest.raises(ArgumentError, match="count=0 must be at least 1"):
         effect().top_affected(0)
+
+
+def test_counts_are_whole_numbers_of_any_kind() -> None:
+    assert len(effect().top_affected(np.int64(2))) == 2
+    with pytest.raises(ArgumentTypeError, match="count=True must be a whole number, got bool"):
+        effect().top_affected(True)
 
 
 def test_frame_has_a_row_per_step_and_agent() -> None:
@@ -77,6 +84,10 @@ def test_print() -> None:
     assert repr(effect()).startswith("Effect(Do(agent='a'")
     assert "3 -> 5" in repr(effect())
     assert repr(effect(coupling="named")).startswith("Counterfactual(")
+    nothing = torch.full((H, N), -1e-9)
+    assert "mean entropy 0.000 nats of which identification 0.000" in repr(
+        effect(entropies=nothing, identifications=-0.0 * nothing)
+    )
 
 
 def test_numbers() -> None:

@@ -1,9 +1,10 @@
 import networkx
+import numpy as np
 import pytest
 import torch
 
 import sphunc
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, SphuncError
 
 
 @pytest.fixture
@@ -16,6 +17,22 @@ def test_frame_is_sorted_and_top_is_its_head(graph):
     assert frame.columns == ["source", "target", "probability", "strength", "lag"]
     assert frame["probability"].is_sorted(descending=True)
     assert graph.top(3).equals(frame.head(3))
+    assert graph.top(np.int64(3)).equals(frame.head(3))
+    assert torch.equal(graph.sample(np.int64(5), np.int64(2)).gates, graph.sample(5, 2).gates)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda graph: graph.top(True), "count=True must be a whole number, got bool"),
+        (lambda graph: graph.top(-2), "count=-2 must be at least 1"),
+        (lambda graph: graph.sample(3, True), "seed=True must be a whole number, got bool"),
+        (lambda graph: graph.sample(3, -1), "seed=-1 must be at least 0"),
+    ],
+)
+def test_counts_and_seeds_are_checked(graph, ask, words):
+    with pytest.raises(SphuncError, match=words):
+        ask(graph)
 
 
 def test_confidence_is_between_zero_and_one(graph):

@@ -10,8 +10,9 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from sphunc._typing import Float, Int, Links
+from sphunc._typing import Float, Int, Links, Whole
 from sphunc.causal import InfluenceGraph
+from sphunc.causal.counts import whole_number
 from sphunc.errors import ArgumentError
 
 
@@ -37,9 +38,9 @@ class InfluenceScores:
         if self.links.shape != (2, len(self.score)):
             raise ArgumentError(f"links has shape {tuple(self.links.shape)}; {len(self.score)} scores ask for [2, K]")
 
-    def top(self, count: int = 10) -> pl.DataFrame:
+    def top(self, count: Whole = 10) -> pl.DataFrame:
         """The ``count`` strongest links."""
-        return self.to_frame().head(count)
+        return self.to_frame().head(whole_number("count", count, least=1))
 
     def to_frame(self) -> pl.DataFrame:
         """All links, the strongest first: source, target, score."""

@@ -64,8 +64,8 @@ def discover(
         replicates: the last axis holds repetitions of scalar series (aligned in time, same mechanism), not
             coordinates of one vector.
         whiten: make coordinates comparable by one pooled covariance.
-        message_map: :math:`\Phi`, ``[D, D]``; ``"learn"`` estimates an orthogonal one; ``"weigh"`` one that passes every
-            direction on as far as noise lets it be seen there; None is the identity.
+        message_map: :math:`\Phi`, ``[D, D]``; ``"learn"`` estimates an orthogonal one, ``"weigh"`` one that passes a
+            direction on as far as noise lets it be seen; None is the identity.
         phi: variance of the persistent bias over that of the noise; estimated when None, ``inf`` for fixed effects.
         diagnose: run placebo, reversed time, fixed effects and the fit's own calibration (a few partial refits).
         calibrate: map probabilities to frequencies of true links in simulations from the fit.

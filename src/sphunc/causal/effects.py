@@ -10,7 +10,8 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from sphunc._typing import Float
+from sphunc._typing import Float, Whole
+from sphunc.causal.counts import whole_number
 from sphunc.causal.graph import ASSUMPTIONS
 from sphunc.causal.interventions import Plan
 from sphunc.errors import ArgumentError
@@ -167,10 +168,9 @@ class Effect:
         columns["confidence"] = self.confidence.tolist() * H
         return pl.DataFrame(columns, strict=False)
 
-    def top_affected(self, count: int = 10) -> pl.DataFrame:
+    def top_affected(self, count: Whole = 10) -> pl.DataFrame:
         """The ``count`` agents on whom the effect at the target is largest, the intervened ones left out."""
-        if count < 1:
-            raise ArgumentError(f"count is {count}; ask for at least one agent")
+        count = whole_number("count", count, least=1)
         size = torch.where(self.intervened, -1.0, self.size)
         order = torch.argsort(size, descending=True, stable=True)[: min(count, int((~self.intervened).sum()))]
         largest = self.difference[order].abs().argmax(-1)
@@ -202,8 +202,8 @@ class Effect:
         word = "Counterfactual" if self.coupling else "Effect"
         return (
             f"{word}({what}; {len(self.agents)} agents, {self.origin} -> {self.times[-1]}, largest effect on others "
-            f"{largest}, mean entropy {float(self.entropy.mean()):.3f} nats of which identification "
-            f"{float(self.identification.mean()):.3f})"
+            f"{largest}, mean entropy {float(self.entropy.mean()):z.3f} nats of which identification "
+            f"{float(self.identification.mean()):z.3f})"
         )
 
     def _check_classes(self, asked: str) -> None:

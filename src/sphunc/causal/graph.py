@@ -10,7 +10,8 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from sphunc._typing import Float
+from sphunc._typing import Float, Whole
+from sphunc.causal.counts import seed_number, whole_number
 from sphunc.causal.sampling import Structures, sample_gates
 from sphunc.causal.verdict import verdict
 from sphunc.errors import ArgumentError
@@ -112,9 +113,9 @@ class InfluenceGraph:
         mine = mine[torch.argsort(self.probability[mine], descending=True)]
         return [(self.agents[int(self.links[0, k])], float(self.probability[k]), float(self.strength[k])) for k in mine]
 
-    def top(self, count: int = 10) -> pl.DataFrame:
+    def top(self, count: Whole = 10) -> pl.DataFrame:
         """The ``count`` most probable links; ties go to the stronger one."""
-        return self.to_frame().head(count)
+        return self.to_frame().head(whole_number("count", count, least=1))
 
     def to_frame(self) -> pl.DataFrame:
         """All candidate links, most probable first: source, target, probability, strength, lag."""
@@ -161,7 +162,7 @@ class InfluenceGraph:
             )
         return graph
 
-    def sample(self, count: int, seed: int = 0, *, vary_strength: bool = False) -> Structures:
+    def sample(self, count: Whole, seed: Whole = 0, *, vary_strength: bool = False) -> Structures:
         """Draw ``count`` structures, stratified: each target's sets come from evenly spaced posterior quantiles.
 
         Args:
@@ -169,7 +170,8 @@ class InfluenceGraph:
             seed: of the generator.
             vary_strength: draw coefficients from their posterior too, in place of their means.
         """
-        generator = torch.Generator().manual_seed(seed)
+        count = whole_number("count", count, least=1)
+        generator = torch.Generator().manual_seed(seed_number(seed))
         marginals = self.raw_probability, self.probability
         gates = sample_gates(self.links[1], self.draws, self.bits, *marginals, count, generator)
         strength = self.strength.expand(count, -1)

@@ -55,7 +55,7 @@ def weigh_messages(problem: Problem, lags: int, min_effect: float, phi: float | 
     The strongest direction is passed on with weight 1, so that coefficients are those of states seen without noise.
     Where there are too few rows to tell the directions apart, the problem is returned as it is.
     """
-    agents, times, dim = problem.panel.shape
+    _, times, dim = problem.panel.shape
     targets = spread_targets(problem, POOLED_TARGETS)
     if len(targets) * (times - 2) < ROWS_PER_COEFFICIENT * dim or dim == 1:
         return problem
