@@ -42,6 +42,15 @@ def test_parts_add_up_and_identification_is_zero_when_structures_agree() -> None
     assert torch.allclose(unknown.identification, wanted)
 
 
+def test_certainty_has_entropy_zero_without_a_sign() -> None:
+    sure = torch.tensor([[1.0, 0.0]])
+    classes = class_entropies(sure, torch.zeros(1, 4, 2), sure.unsqueeze(1).expand(-1, 3, -1), torch.zeros(1, 3, 2))
+    numbers = number_entropies(torch.zeros(1, 3, 4, 1), torch.ones(1, 1), torch.ones(1, 1))
+    for part in (classes.total, classes.within, classes.identification, numbers.identification):
+        assert part.item() == 0.0
+        assert math.copysign(1.0, part.item()) == 1.0
+
+
 def test_error_is_that_of_repeated_experiments_and_falls_with_the_root() -> None:
     errors = {}
     for R in (10, 1000):

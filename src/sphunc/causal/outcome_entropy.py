@@ -85,8 +85,9 @@ def class_entropies(
 
 
 def _parts(total: Tensor, identification: Tensor, error: Tensor) -> Entropies:
-    """Round the total last, so that the parts add up to the bit."""
-    within = total - identification
+    """Round the total last, so that the parts add up to the bit; adding 0 turns -0 into 0."""
+    identification = identification + 0.0
+    within = total - identification + 0.0
     return Entropies(within + identification, within, identification, error)
 
 
