@@ -1,10 +1,11 @@
+import numpy as np
 import pytest
 import torch
 
 from sphunc.baselines import InfluenceScores, influence_scores
 from sphunc.baselines.influence import accumulate, look_up
 from sphunc.causal import discover
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 
 LINKS = torch.tensor([[0, 1, 2], [1, 0, 0]])
 
@@ -15,6 +16,9 @@ def scores() -> InfluenceScores:
 
 def test_strongest_first_with_the_users_ids() -> None:
     assert scores().top(2).rows() == [("b", "a", pytest.approx(0.3)), ("c", "a", pytest.approx(0.2))]
+    assert scores().top(np.int64(2)).equals(scores().top(2))
+    with pytest.raises(ArgumentTypeError, match="count=True must be a whole number, got bool"):
+        scores().top(True)
     assert repr(scores()) == "InfluenceScores(3 agents, 3 links, made up)"
 
 
