@@ -1,5 +1,7 @@
 """Interventions as values: checked when made, equal when the same, the same after JSON, combined with &."""
 
+from inspect import unwrap
+
 import numpy as np
 import pytest
 import torch
@@ -69,6 +71,14 @@ def test_times() -> None:
     assert not once.overlaps(Do("b", toward="x", times=1))
 
 
+@pytest.mark.parametrize("times", [np.int64(2), [np.int64(2)], np.array([2, 2]), np.array(2), torch.tensor([2]), {2}])
+def test_times_come_in_any_kind_and_are_kept_as_plain_numbers(times) -> None:
+    kept = CutGroup("g", times=times)
+    assert kept == CutGroup("g", times=2)
+    assert type(kept.times[0]) is int
+    assert tuple(from_json(kept.to_json())) == (kept,)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -86,6 +96,7 @@ def test_times() -> None:
         (lambda: from_json('[{"kind": "Eval"}]'), "is no intervention; its kind is one of Do"),
         (lambda: from_json('[{"kind": "CutGroup", "size": 3}]'), "does not fit CutGroup"),
         (lambda: from_json(Policy(stand_still).to_json()), "has no function; give policies"),
+        (lambda: Stochastic("a", "x", 10**400), "kappa=inf is outside"),
     ],
 )
 def test_bad_values_are_refused(make, words) -> None:
@@ -100,14 +111,66 @@ def test_bad_values_are_refused(make, words) -> None:
         (lambda: Shift("a", "x", "wide"), "angle='wide' must be a number"),
         (lambda: Do("a", toward="x", times="now"), "must be a step after the origin"),
         (lambda: Do("a", toward="x", times=1.5), "must be a step after the origin"),
+        (lambda: Do("a", toward="x", times=True), "must be a step after the origin"),
+        (lambda: Do("a", toward="x", times=np.array([True])), "must be a step after the origin"),
+        (lambda: Do("a", "01"), "direction must be a vector of numbers, got str"),
+        (lambda: Do("a", {"1": 0}), "direction must be a vector of numbers, got dict"),
+        (lambda: Shift("a", "x", [1.0, 2.0]), r"angle=\[1.0, 2.0\] must be a number, got list"),
         (lambda: Policy(3), "takes a function"),
         (lambda: flatten(["a"]), "an intervention is one of Do, .*, got str"),
         (lambda: CutLink(frozenset(), "b").to_json(), "JSON keeps texts and numbers"),
+        (lambda: CutLink(("a", frozenset()), "b").to_json(), "JSON keeps texts and numbers"),
+        (lambda: unwrap(from_json)(None), r"read from a text, got NoneType; write it with to_json\(\)"),
     ],
 )
 def test_wrong_types_are_refused(make, words) -> None:
     with pytest.raises(ArgumentTypeError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "are no JSON"),
+        ("[" * 100_000, "are no JSON"),
+        ("null", "a JSON list, got NoneType"),
+        ('"Do"', "a JSON list, got str"),
+        ("[null]", "None is no intervention; its kind is one of Do"),
+        ('["Do"]', "'Do' is no intervention"),
+        ("[{}]", "{} is no intervention"),
+        ('[{"kind": null}]', "is no intervention"),
+        ('[{"kind": ["Do"]}]', "is no intervention"),
+        ('[{"kind": {"Do": 1}}]', "is no intervention"),
+        ('[{"kind": "Do", "toward": "calm"}]', "does not fit Do: 'agent' is missing"),
+        ('[{"kind": "Do", "agent": null, "toward": "calm"}]', "does not fit Do: 'agent' is missing"),
+        ('[{"kind": "Do", "agent": {"id": 1}, "toward": "calm"}]', "'agent' must be a text, a number or a list of"),
+        ('[{"kind": "Do", "agent": [[{}]], "toward": "calm"}]', "'agent' must be a text, a number or a list of"),
+        ('[{"kind": "Do", "agent": "a", "toward": 3}]', "does not fit Do"),
+        ('[{"kind": "Do", "agent": "a", "direction": "north"}]', "direction must be a vector of numbers, got str"),
+        ('[{"kind": "Do", "agent": "a", "direction": ["x", "y"]}]', "direction must be a vector of numbers"),
+        ('[{"kind": "Do", "agent": "a", "toward": "calm", "times": "now"}]', "must be a step after the origin"),
+        ('[{"kind": "Do", "agent": "a", "toward": "calm", "times": [1.5]}]', "must be a step after the origin"),
+        ('[{"kind": "Shift", "agent": "a", "toward": "calm"}]', "does not fit Shift: 'angle' is missing"),
+        ('[{"kind": "Shift", "agent": "a", "toward": "calm", "angle": "wide"}]', "angle='wide' must be a number"),
+        ('[{"kind": "Shift", "agent": "a", "toward": "calm", "angle": true}]', "angle=True must be a number"),
+        ('[{"kind": "ScaleLink", "source": "a", "target": "b", "factor": [2]}]', "must be a number, got tuple"),
+        ('[{"kind": "CutLink", "source": "a"}]', "does not fit CutLink: 'target' is missing"),
+        ('[{"kind": "CutGroup", "size": 3}]', "'group' is missing; 'size' is not among group, times"),
+        ('[{"kind": "Policy"}]', "the policy None has no function"),
+        ('[{"kind": "Policy", "name": {}}]', "'name' must be a text"),
+        ('[{"kind": "Policy", "name": "p", "function": "eval"}]', "'function' is not among name, times"),
+    ],
+)
+def test_foreign_json_is_refused(text, words) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        from_json(text, {"p": stand_still})
+
+
+def test_a_class_is_named_by_text() -> None:
+    one = Do("a", toward="x")
+    object.__setattr__(one, "toward", 3)  # pytest checks annotations, and would refuse it before users see an error
+    with pytest.raises(ArgumentTypeError, match="toward=3 must be the name of a class, got int; an agent or a time"):
+        one.__post_init__()
 
 
 def test_print_leaves_out_what_was_not_given() -> None:

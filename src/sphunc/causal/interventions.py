@@ -11,15 +11,17 @@ import json
 import math
 from abc import ABC
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
+from sphunc.causal.counts import is_whole
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
 UNIT_TOLERANCE = 1e-4
 """Directions typed by hand or kept in float32 pass; a vector that was never normalised does not."""
 
 LONGEST_SHOWN = 6
+LONGEST_ROW = 200
 
 
 class Intervention(ABC):
@@ -102,6 +104,11 @@ class Do(Intervention):
             raise ArgumentError(f"Do({self.agent!r}) takes one of direction, toward and observed; got {got}")
         if self.direction is not None:
             _set(self, direction=_unit("direction", self.direction))
+        if not isinstance(self.toward, str | None):
+            raise ArgumentTypeError(
+                f"toward={self.toward!r} must be the name of a class, got {type(self.toward).__name__}; an agent or a "
+                "time goes to observed="
+            )
         _set(self, times=_steps(self.times))
 
 
@@ -216,9 +223,13 @@ def from_json(text: str, policies: Mapping[str, Callable[..., Any]] | None = Non
         text: the document.
         policies: functions of the policies in it, by name: code does not travel through JSON.
     """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(
+            f"interventions are read from a text, got {type(text).__name__}; write it with to_json()"
+        )
     try:
         rows = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ArgumentError(f"interventions are no JSON: {error}; write them with to_json()") from None
     if not isinstance(rows, list):
         raise ArgumentError(f"interventions are a JSON list, got {type(rows).__name__}; write them with to_json()")
@@ -241,27 +252,60 @@ def _document(one: Intervention) -> dict[str, Any]:
     values = {f.name: getattr(one, f.name) for f in fields(one)}  # pyright: ignore[reportArgumentType]
     values.pop("function", None)
     for name, value in values.items():
-        plain = value is None or isinstance(value, str | int | float | tuple)
-        if not plain:
+        if not _is_plain(value):
             raise ArgumentTypeError(f"{name} is {value!r}: JSON keeps texts and numbers; use such ids to write it")
     return {"kind": type(one).__name__, **{name: value for name, value in values.items() if value is not None}}
 
 
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(_is_plain(part) for part in value)
+    return value is None or isinstance(value, str | int | float)
+
+
 def _read(row: Any, policies: Mapping[str, Callable[..., Any]]) -> Intervention:
-    if not isinstance(row, dict) or row.get("kind") not in KINDS:
-        raise ArgumentError(f"{row!r} is no intervention; its kind is one of {', '.join(KINDS)}")
-    kind: Any = KINDS[row["kind"]]
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in row.items() if name != "kind"
-    }
+    named = row.get("kind") if isinstance(row, dict) else None
+    if not isinstance(named, str) or named not in KINDS:
+        raise ArgumentError(f"{_row(row)} is no intervention; its kind is one of {', '.join(KINDS)}")
+    kind: Any = KINDS[named]
+    # A value that was not given is not written either: null counts as absent.
+    values = {name: _tuples(value) for name, value in row.items() if name != "kind" and value is not None}
+    faults = _faults(kind, values)
+    if faults:
+        raise ArgumentError(f"{_row(row)} does not fit {named}: {'; '.join(faults)}")
     if kind is Policy:
-        if values.get("name") not in policies:
-            raise ArgumentError(f"the policy {values.get('name')!r} has no function; give policies={{name: function}}")
-        values["function"] = policies[values["name"]]
+        values["function"] = _function(values.get("name"), policies)
     try:
         return kind(**values)
     except TypeError as error:
-        raise ArgumentError(f"{row!r} does not fit {kind.__name__}: {error}") from None
+        raise ArgumentError(f"{_row(row)} does not fit {named}: {error}") from None
+
+
+def _faults(kind: Any, values: Mapping[str, Any]) -> list[str]:
+    """What is missing, unknown, or an object where JSON keeps texts, numbers and lists."""
+    known = [f for f in fields(kind) if f.name != "function"]
+    names = [f.name for f in known]
+    missing = [f"{f.name!r} is missing" for f in known if f.default is MISSING and f.name not in values]
+    foreign = [f"{name!r} is not among {', '.join(names)}" for name in values if name not in names]
+    objects = [
+        f"{name!r} must be a text, a number or a list of them" for name in names if not _is_plain(values.get(name))
+    ]
+    return missing + foreign + objects
+
+
+def _function(name: Any, policies: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+    if name not in policies:
+        raise ArgumentError(f"the policy {name!r} has no function; give policies={{name: function}}")
+    return policies[name]
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
+
+
+def _row(row: Any) -> str:
+    shown = repr(row)
+    return shown if len(shown) <= LONGEST_ROW else f"{shown[:LONGEST_ROW]} ..."
 
 
 def _short(value: Any) -> str:
@@ -278,16 +322,13 @@ def _set(one: Any, **values: Any) -> None:
 def _steps(times: Any) -> tuple[int, ...] | None:
     if times is None:
         return None
-    given = [times] if isinstance(times, int) else list(times) if isinstance(times, Iterable) else None
-    if (
-        given is None
-        or isinstance(times, str)
-        or not all(isinstance(t, int) and not isinstance(t, bool) for t in given)
-    ):
+    listed = times.tolist() if hasattr(times, "tolist") else times
+    given = list(listed) if isinstance(listed, Iterable) else [listed]
+    if isinstance(times, str | Mapping) or not all(is_whole(t) for t in given):
         raise ArgumentTypeError(f"times={times!r} must be a step after the origin, several of them, or None")
     if not given or min(given) < 0:
         raise ArgumentError(f"times={times!r} must name steps after the origin, 0 (the origin itself) or later")
-    return tuple(sorted(set(given)))
+    return tuple(sorted({int(t) for t in given}))
 
 
 def _aim(name: str, value: Any) -> Any:
@@ -299,8 +340,10 @@ def _aim(name: str, value: Any) -> Any:
 def _unit(name: str, value: Any) -> tuple[float, ...]:
     listed = value.tolist() if hasattr(value, "tolist") else value
     try:
+        if isinstance(listed, str | bytes | Mapping):
+            raise TypeError  # they too have parts that float() may take
         entries = tuple(float(entry) for entry in listed)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError(f"{name} must be a vector of numbers, got {type(value).__name__}") from None
     if not all(math.isfinite(entry) for entry in entries):
         raise ArgumentError(f"{name} has an entry that is not finite; give a unit vector")
@@ -311,8 +354,14 @@ def _unit(name: str, value: Any) -> tuple[float, ...]:
 
 
 def _number(name: str, value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise ArgumentTypeError(f"{name}={value!r} must be a number, got {type(value).__name__}")
-    if not low <= float(value) <= high:
-        raise ArgumentError(f"{name}={float(value):g} is outside {low:g} ... {high:g}")
-    return float(value)
+    try:
+        if isinstance(value, bool | str | bytes):
+            raise TypeError  # float() would take them
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError, RuntimeError):
+        raise ArgumentTypeError(f"{name}={value!r} must be a number, got {type(value).__name__}") from None
+    if not low <= number <= high:
+        raise ArgumentError(f"{name}={number:g} is outside {low:g} ... {high:g}")
+    return number
