@@ -120,11 +120,40 @@ def test_policy_decides_from_states() -> None:
         (lambda step, states: None, "the policy returned None; return a mapping"),
         (lambda step, states: {"p0": [1.0]}, r"set 'p0' to a state of shape \(1,\); give finite numbers of shape"),
         (lambda step, states: {"p0": states[:, 0] * float("nan")}, "set 'p0' to a state"),
+        (lambda step, states: {"p0": "calm"}, "set 'p0' to 'calm'; give a state, a vector of numbers"),
+        (lambda step, states: {"p0": None}, "set 'p0' to None; give a state"),
     ],
 )
 def test_policy_that_decides_nothing_usable_is_refused(function, fault) -> None:
     with pytest.raises(ArgumentError, match=fault):
         last(mechanism(), start(), Action(policies=(Policy(function),), agents=("p0", "p1")), design())
+
+
+def test_policy_may_not_decide_what_another_intervention_decides() -> None:
+    mu = unit(D, seed=5)
+    policy = Policy(lambda step, states: {"p0": states[0, 0]}, "copy")
+    others = [
+        do(0, mu, source=Do("p0", mu)),
+        do(0, mu, "shift", 0.3, Shift("p0", "y", 0.3)),
+        do(0, mu, "draw", 9.0, Stochastic("p0", "y", 9.0)),
+    ]
+    for other in others:
+        action = Action((other,), policies=(policy,), agents=("p0", "p1"))
+        with pytest.raises(
+            ArgumentError, match=r"and Policy\(.* contradict each other: the state of 'p0' is decided tw"
+        ):
+            last(mechanism(), start(), action, design())
+    with pytest.raises(ArgumentError, match=r"Policy\(.* and Policy\(.* contradict each other: the state of 'p0'"):
+        last(mechanism(), start(), Action(policies=(policy, policy), agents=("p0", "p1")), design())
+
+
+def test_policy_may_decide_on_others_and_at_other_times() -> None:
+    mu = unit(D, seed=5)
+    later = Policy(lambda step, states: {"p0": states[0, 0]}, times=1)
+    first = Action((do(0, mu, source=Do("p0", mu, times=0)),), policies=(later,), agents=("p0", "p1"))
+    last(mechanism(), start(), first, design())
+    both = Action((do(1, mu, source=Do("p1", mu)),), policies=(later,), agents=("p0", "p1"))
+    last(mechanism(), start(), both, design())
 
 
 def test_linear_limit_has_its_closed_form() -> None:

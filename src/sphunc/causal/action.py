@@ -245,14 +245,24 @@ def _check_contradictions(interventions: Sequence[Intervention]) -> None:
         for other in interventions[i + 1 :]:
             reason = _clash(one, other) or _clash(other, one)
             if reason and one.overlaps(other):
-                raise ArgumentError(f"{one} and {other} contradict each other: {reason}; drop one, or part their times")
+                raise contradiction(one, other, reason)
+
+
+def contradiction(one: Intervention, other: Intervention, reason: str) -> ArgumentError:
+    """Error that names two interventions which cannot both be meant."""
+    return ArgumentError(f"{one} and {other} contradict each other: {reason}; drop one, or part their times")
+
+
+def decided_twice(agent: Hashable) -> str:
+    """Why two interventions on the state of one agent contradict each other."""
+    return f"the state of {agent!r} is decided twice"
 
 
 def _clash(one: Intervention, other: Intervention) -> str:
     if isinstance(one, Do | Stochastic) and isinstance(other, CutLink | ScaleLink) and one.agent == other.target:
         return f"nothing acts on {one.agent!r} while its state is set"
     if isinstance(one, Do | Stochastic) and isinstance(other, Do | Shift | Stochastic) and one.agent == other.agent:
-        return f"the state of {one.agent!r} is decided twice"
+        return decided_twice(one.agent)
     if isinstance(one, CutLink | ScaleLink) and isinstance(other, CutLink | ScaleLink):
         same = (one.source, one.target) == (other.source, other.target)
         return "they change the same link" if same else ""

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 from sphunc._typing import Float, Links, Tensor
-from sphunc.causal.action import Action, StateChange, turn
-from sphunc.causal.interventions import Policy
+from sphunc.causal.action import Action, StateChange, contradiction, decided_twice, turn
+from sphunc.causal.interventions import Intervention, Policy
 from sphunc.causal.mechanism import Company, Mechanism, company, drive, signal_basis
 from sphunc.causal.noise import Noise, draw_noise, mixture, perturb, row_sums
 from sphunc.errors import ArgumentError
@@ -321,10 +321,11 @@ class _World:
 
     def intervene(self, step: int, rows: Tensor, states: Tensor, noise: Noise, logits: Tensor | None) -> list[int]:
         """Change states and readings of ``rows`` in place; returns the places of those whose state was set."""
-        places = []
+        places, taken = [], dict[int, Intervention]()
         for change in self.action.states:
             if not change.source.acts_at(step):
                 continue
+            taken[change.agent] = change.source
             place = int(torch.searchsorted(rows, change.agent))
             places.append(place)
             before = states[place].clone()
@@ -333,7 +334,7 @@ class _World:
                 self.reread(change, before, states[place], logits[place])
         for policy in self.action.policies:
             if policy.acts_at(step):
-                self.ask(policy, self.action, step, states, logits)
+                self.ask(policy, step, states, logits, taken)
         return places
 
     def changed(self, change: StateChange, before: Tensor, noise: Noise) -> Tensor:
@@ -352,21 +353,30 @@ class _World:
         known = self.mechanism.read(after)
         logits.copy_(logits + known - self.mechanism.read(before) if change.kind == "shift" else known)
 
-    def ask(self, policy: Policy, action: Action, step: int, states: Tensor, logits: Tensor | None) -> None:
+    def ask(
+        self, policy: Policy, step: int, states: Tensor, logits: Tensor | None, taken: dict[int, Intervention]
+    ) -> None:
+        """Let a policy decide; only then is it known on whom, and ``taken`` says who is decided on already."""
         decided = policy.function(step, states.transpose(0, 1).clone())
         if not isinstance(decided, Mapping):
             raise ArgumentError(f"the policy returned {decided!r}; return a mapping from agents to states, or {{}}")
         for agent, value in decided.items():
-            if agent not in action.agents:
+            if agent not in self.action.agents:
                 raise ArgumentError(f"the policy set agent {agent!r}, which is not in the data")
-            i = action.agents.index(agent)
+            i = self.action.agents.index(agent)
+            if i in taken:
+                raise contradiction(taken[i], policy, decided_twice(agent))
+            taken[i] = policy
             states[i] = _decided(agent, value, states[i])
             if logits is not None:
                 logits[i] = self.mechanism.read(states[i])
 
 
 def _decided(agent: Hashable, value: Any, before: Tensor) -> Tensor:
-    state = torch.as_tensor(value, dtype=before.dtype)
+    try:
+        state = torch.as_tensor(value, dtype=before.dtype)
+    except (TypeError, ValueError, RuntimeError):
+        raise ArgumentError(f"the policy set {agent!r} to {value!r}; give a state, a vector of numbers") from None
     if state.shape not in (before.shape, before.shape[-1:]) or not bool(state.isfinite().all()):
         allowed = f"finite numbers of shape {tuple(before.shape)} or {tuple(before.shape[-1:])}"
         raise ArgumentError(f"the policy set {agent!r} to a state of shape {tuple(state.shape)}; give {allowed}")
