@@ -1,8 +1,10 @@
 """A bundle is replaced as one, survives a writer killed anywhere, and refuses what is not its own in clear words."""
 
 import json
+import math
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import torch
 
 import sphunc
 from sphunc.errors import CheckpointError
-from sphunc.model.bundle import FORMAT, has_bundle, read_bundle, remove_bundle, write_bundle
+from sphunc.model.bundle import FORMAT, has_bundle, read_bundle, read_words, remove_bundle, write_bundle
 
 
 @pytest.fixture
@@ -108,6 +110,21 @@ def test_another_kind_of_bundle_is_refused(folder):
     shutil.copy(folder / "model.json", folder / "training.json")
     with pytest.raises(CheckpointError, match="holds a bundle of kind 'model', not 'training'"):
         read_bundle(folder, "training")
+
+
+@dataclass(frozen=True)
+class Words:
+    answer: int
+    scores: tuple[float, ...] = ()
+
+
+def test_words_are_those_of_a_dataclass(tmp_path):
+    read = read_words({"answer": 42, "scores": [1, math.inf], "other": None}, Words, tmp_path)
+    assert read == Words(42, (1.0, math.inf))
+    with pytest.raises(CheckpointError, match="misses 'answer'; it is damaged or foreign: copy the folder again"):
+        read_words({}, Words, tmp_path)
+    with pytest.raises(CheckpointError, match=r"has 'x' for 'scores.1': input should be a valid number; it is damaged"):
+        read_words({"answer": 42, "scores": [1, "x"]}, Words, tmp_path)
 
 
 def test_bytes_that_are_no_tensors_are_refused(folder):

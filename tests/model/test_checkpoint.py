@@ -136,6 +136,39 @@ def test_a_damaged_document_is_named(stopped):
         load_training(folder, made)
 
 
+@pytest.mark.parametrize(
+    ("part", "change", "words"),
+    [
+        ("history", {}, "has {} for 'history': "),
+        ("stage", {"name": "warp"}, "stopped in the stage 'warp', but this run has cross-fit, train"),
+        ("stage", {"epoch": "first"}, "has 'first' for 'stage.epoch': input should be a valid integer"),
+        ("stage", {"best_score": "good"}, "has 'good' for 'stage.best_score': input should be a valid number"),
+        ("stage", {"structure": None}, "has None for 'stage.structure': "),
+        ("carry", {"epochs": None}, "has None for 'carry.epochs': input should be a valid integer"),
+        ("carry", {"structure": 3}, "has 3 for 'carry.structure': "),
+    ],
+)
+def test_a_wrong_type_is_named(stopped, part, change, words):
+    made, folder = stopped
+    path = folder / "training.json"
+    document = json.loads(path.read_text())
+    document[part] = {**document[part], **change} if change else change
+    path.write_text(json.dumps(document))
+    with pytest.raises(CheckpointError, match=words):
+        load_training(folder, made)
+
+
+@pytest.mark.parametrize("lost", ["name", "epoch", "best_structure"])
+def test_an_entry_that_is_missing_is_named(stopped, lost):
+    made, folder = stopped
+    path = folder / "training.json"
+    document = json.loads(path.read_text())
+    del document["stage"][lost]
+    path.write_text(json.dumps(document))
+    with pytest.raises(CheckpointError, match=rf"training.json misses 'stage.{lost}'; it is damaged"):
+        load_training(folder, made)
+
+
 def test_fingerprint_follows_the_data(long_data, short_data):
     assert fingerprint(long_data) == fingerprint(long_data)
     assert fingerprint(long_data) != fingerprint(long_data.window(0, 8)) != fingerprint(short_data)
@@ -146,6 +179,12 @@ def test_ids_survive_json(one):
     back = decode_id(json.loads(json.dumps(encode_id(one))))
     assert back == one
     assert type(back) is type(one)
+
+
+@pytest.mark.parametrize("one", [[], {}, {"date": 3}, {"date": "soon"}, {"tuple": 3}, {"set": []}, {"date": "", "x": 1}])
+def test_what_is_no_id_is_refused(one):
+    with pytest.raises(CheckpointError, match="is no id that sphunc saves; the folder is damaged"):
+        decode_id(one)
 
 
 def test_ids_that_json_cannot_keep_are_refused():

@@ -2,13 +2,22 @@
 
 import copy
 from dataclasses import replace
+from inspect import unwrap
 
+import numpy as np
 import polars as pl
 import pytest
 import torch
 
 import sphunc
-from sphunc.errors import ArgumentError, CheckpointError, DataError, NotFittedError
+from sphunc.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CheckpointError,
+    DataError,
+    NotFittedError,
+    SphuncError,
+)
 from sphunc.hypergraph import scramble_future, time_split
 from sphunc.model.config import SphUncConfig
 from sphunc.model.estimator import SphUnc
@@ -291,7 +300,60 @@ def test_values_are_checked_in_fit(long_data):
         SphUnc(dim=0).fit(long_data)
 
 
-@pytest.mark.parametrize("asked", ["predict", "score", "influence", "save"])
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"seed": "a"}, "seed='a' must be a whole number, got str"),
+        ({"seed": 1.5}, "seed=1.5 must be a whole number, got float"),
+        ({"seed": True}, "seed=True must be a whole number, got bool"),
+        ({"seed": None}, "seed=None must be a whole number, got NoneType"),
+        ({"seed": -1}, "seed=-1 must be at least 0"),
+        ({"horizon": True}, "horizon=True must be a number, got bool"),
+        ({"device": "nonsense"}, "device='nonsense' is not there; on this machine choose 'cpu'"),
+        ({"device": "cuda:99"}, "device='cuda:99' is not there; on this machine choose 'cpu'"),
+    ],
+)
+def test_seed_and_device_are_kept_as_given_and_checked_in_fit(long_data, settings, words):
+    model = SphUnc(**SMALL).set_params(**settings)
+    assert model.get_params().items() >= settings.items()
+    with pytest.raises(SphuncError, match=words):
+        model.fit(long_data)
+
+
+def test_a_device_that_is_not_there_is_refused_later_too(model, long_data, tmp_path):
+    moved = copy.copy(model).set_params(device="nonsense")
+    with pytest.raises(ArgumentError, match="device='nonsense' is not there"):
+        moved.predict(long_data)
+    with pytest.raises(ArgumentError, match="device='nonsense' is not there"):
+        SphUnc.load(tmp_path, device="nonsense")
+
+
+@pytest.mark.parametrize("given", [None, [1, 2], "folder"])
+@pytest.mark.parametrize("asked", ["fit", "predict", "predict_proba", "score", "influence"])
+def test_what_is_no_data_says_how_to_get_some(model, asked, given):
+    if asked == "influence" and given is None:
+        return  # it asks for what was learned
+    # unwrapped, as users call it: pytest checks annotations, and would refuse it before our own words
+    with pytest.raises(ArgumentTypeError, match=rf"{asked} needs data=, a TemporalHypergraph; got .* sphunc.read_tables"):
+        unwrap(getattr(SphUnc, asked))(model, given)
+
+
+def test_numbers_of_numpy_are_as_good_as_those_of_python(short_data, tmp_path):
+    settings = {"dim": np.int64(8), "horizon": np.int64(1), "seed": np.int64(0), "epochs": np.int64(3)}
+    numpy, python = fitted(short_data, **settings), fitted(short_data)
+    assert equal(numpy.predict(short_data, np.int64(2)), python.predict(short_data, 2))
+    assert numpy.score(short_data, np.array([1, 2])) == python.score(short_data, [1, 2])
+    numpy.save(tmp_path)
+    loaded = SphUnc.load(tmp_path)
+    assert loaded.get_params() == numpy.get_params()
+    assert type(loaded.seed) is int
+    with pytest.raises(ArgumentTypeError, match="origin=True must be a whole number, got bool"):
+        python.predict(short_data, True)
+    with pytest.raises(ArgumentTypeError, match="origins=True must be a whole number, got bool"):
+        python.score(short_data, [True])
+
+
+@pytest.mark.parametrize("asked", ["predict", "predict_proba", "score", "influence", "save"])
 def test_what_needs_a_fit_says_so(asked, long_data, tmp_path):
     argument = {"save": [tmp_path], "influence": []}.get(asked, [long_data])
     with pytest.raises(NotFittedError, match=rf"{asked} needs a fitted model; call fit\(data\)"):

@@ -1,12 +1,13 @@
 """Questions are checked before any work: amounts, data, plans, structures."""
 
+import numpy as np
 import pytest
 import torch
 
 from sphunc.causal.interventions import Do, Shift
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.model.config import SphUncConfig
-from sphunc.model.query import Amounts, Query, check_data, check_plan, check_structure, names_of
+from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
 from sphunc.model.situation import no_links
 from sphunc.model.structure import no_structure
 
@@ -20,13 +21,23 @@ def test_amounts_take_the_settings_and_leave_draws_for_every_structure(short_dat
     assert Amounts(samples=3, structures=9).settled(short_data, CONFIG).structures == 3
 
 
+def test_amounts_of_numpy_become_those_of_python(short_data) -> None:
+    given = {"origin": 2, "horizon": 3, "samples": 8, "structures": 2, "seed": 5}
+    amounts = Amounts(**{name: np.int64(value) for name, value in given.items()}).settled(short_data, CONFIG)
+    assert vars(amounts) == given
+    assert {type(value) for value in vars(amounts).values()} == {int}
+
+
 @pytest.mark.parametrize(
     ("amounts", "words"),
     [
         (Amounts(horizon=1.5), "horizon=1.5 must be a whole number, got float"),
         (Amounts(samples=True), "samples=True must be a whole number"),
-        (Amounts(origin="last"), "origin='last' must be a time index"),
+        (Amounts(origin="last"), "origin='last' must be a whole number, got str"),
         (Amounts(seed=None), "seed=None must be a whole number"),
+        (Amounts(seed=1.5), "seed=1.5 must be a whole number, got float"),
+        (Amounts(origin=True), "origin=True must be a whole number, got bool"),
+        (Amounts(structures=np.bool_(True)), "structures=.*True.* must be a whole number, got bool"),
     ],
 )
 def test_amounts_of_a_wrong_type(amounts, words, short_data) -> None:
@@ -39,12 +50,10 @@ def test_seeds_below_zero_are_refused(short_data) -> None:
         Amounts(seed=-1).settled(short_data, CONFIG)
 
 
-def test_plans_data_and_structures() -> None:
+def test_plans_and_structures() -> None:
     assert len(check_plan([Do("a", toward="x") & Do("b", toward="x")], CONFIG)) == 2
     with pytest.raises(ArgumentError, match="Shift needs states on the sphere"):
         check_plan([Shift("a", "x", 0.1)], SphUncConfig(geometry="euclidean"))
-    with pytest.raises(ArgumentTypeError, match="effect needs data="):
-        check_data("effect", 3)
     with pytest.raises(ArgumentError, match="scm=False"):
         check_structure("intervene", SphUncConfig(scm=False), no_structure())
     with pytest.raises(ArgumentError, match="none could be learned"):

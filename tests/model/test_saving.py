@@ -37,6 +37,20 @@ def edit(folder, **changes):
     path.write_text(json.dumps({key: value for key, value in document.items() if value is not None}))
 
 
+def put(folder, place, *value):
+    """Change one entry of the document, or take it out."""
+    path = folder / "model.json"
+    document = inner = json.loads(path.read_text())
+    *way, last = [int(part) if part.isdigit() else part for part in place.split(".")]
+    for part in way:
+        inner = inner[part]
+    if value:
+        inner[last] = value[0]
+    else:
+        del inner[last]
+    path.write_text(json.dumps(document))
+
+
 def test_everything_survives(made, folder):
     config, known, fitted = made
     params, config_back, known_back, back = load_fitted(folder, "cpu", make_network)
@@ -57,6 +71,54 @@ def test_no_pickle_is_written(folder):
 def test_a_part_that_is_missing_is_named(folder, lost):
     edit(folder, **{lost: None})
     with pytest.raises(CheckpointError, match=rf"model.json misses '{lost}'; it is damaged or foreign"):
+        load_fitted(folder, "cpu", make_network)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        ("known", [], r"has \[\] for 'known': "),
+        ("known.agents", "abc", "has 'abc' for 'known.agents': input should be a valid "),
+        ("known.agents", [["a"]], r"\['a'\] is no id that sphunc saves"),
+        ("known.agents", [{"date": 3}], r"{'date': 3} is no id that sphunc saves"),
+        ("known.last", {"date": "2020-01-01", "tuple": []}, "is no id that sphunc saves"),
+        ("known.features", "abc", "has 'abc' for 'known.features': "),
+        ("known.features", [1, 2], "has 1 for 'known.features.0': input should be a valid string"),
+        ("known.classes", None, "has None for 'known.classes': "),
+        ("known.outputs", "3", "has '3' for 'known.outputs': input should be a valid integer"),
+        ("known.outputs", -3, "has -3 for 'known.outputs': input should be greater than or equal to 1"),
+        ("temperature", 1.0, "has 1.0 for 'temperature': "),
+        ("temperature.offset", "warm", "has 'warm' for 'temperature.offset': input should be a valid number"),
+        ("conformal", 5, "has 5 for 'conformal': "),
+        ("conformal", "moons", "has 'moons' for 'conformal': input should be 'times', 'agents' or 'none'"),
+        ("epochs", "many", "has 'many' for 'epochs': input should be a valid integer"),
+        ("epochs", True, "has True for 'epochs': input should be a valid integer"),
+        ("history", {}, "has {} for 'history': "),
+        ("history", [3], "has 3 for 'history.0': "),
+        ("history.0.seconds", "long", "has 'long' for 'history.0.seconds': input should be a valid number"),
+        ("structure", None, "has None for 'structure': "),
+        ("structure.graph", "none", "has 'none' for 'structure.graph': "),
+        ("structure.graph", {}, "misses 'structure.graph.calibrated'"),
+        ("params", [], r"has \[\] for 'params': "),
+        ("params.seed", "a", "has 'a' for 'params.seed', which is no setting of this version"),
+        ("params.dim", 8.0, "has 8.0 for 'params.dim', which is no setting"),
+        ("params.warp", 9, "has 9 for 'params.warp', which is no setting of this version"),
+        ("config", None, "the saved configuration cannot be read"),
+        ("config.dim", "wide", "the saved configuration cannot be read"),
+    ],
+)
+def test_a_part_of_a_wrong_type_is_named(folder, place, value, words):
+    put(folder, place, value)
+    with pytest.raises(CheckpointError, match=words):
+        load_fitted(folder, "cpu", make_network)
+
+
+@pytest.mark.parametrize(
+    "place", ["known.outputs", "known.last", "temperature.offset", "history.0.stage", "structure.graph"]
+)
+def test_an_entry_that_is_missing_is_named(folder, place):
+    put(folder, place)
+    with pytest.raises(CheckpointError, match=rf"model.json misses '{place}'; it is damaged or foreign"):
         load_fitted(folder, "cpu", make_network)
 
 

@@ -1,7 +1,9 @@
 """What-if questions, end to end: the null, effects, their parts, counterfactuals, dowhy's names, every fault."""
 
 from dataclasses import replace
+from inspect import unwrap
 
+import numpy as np
 import pytest
 import torch
 
@@ -163,7 +165,8 @@ def test_shift_stochastic_policy_and_times(model, data, calm) -> None:
 
 def test_names_of_dowhy(model, data, calm) -> None:
     a, b = data.node_ids[:2]
-    difference = model.average_causal_effect(a, {a: calm}, {a: data.class_names[1]}, data, 20)
+    # The readout of ``model`` is random; that of a fitted one knows where the classes are.
+    difference = fitted(data).average_causal_effect(a, {a: calm}, {a: data.class_names[1]}, data, 20)
     assert set(difference) == set(data.class_names)
     assert difference[calm] > 0
     contrast = model.effect(b, [sphunc.Do(a, toward=calm)], observed_data=data, num_samples_to_draw=20)
@@ -204,6 +207,27 @@ def test_new_and_missing_agents_are_matched_by_id(model, data, calm) -> None:
     assert effect.agents[0] == "stranger"
 
 
+def test_amounts_come_from_numpy_too(model, data, calm) -> None:
+    a = data.node_ids[0]
+    given = {"origin": 2, "horizon": 2, "samples": 8, "structures": 2, "seed": 3}
+    plain = model.intervene(sphunc.Do(a, toward=calm, times=1), data=data, **given)
+    numpy = model.intervene(
+        sphunc.Do(a, toward=calm, times=np.int64(1)), data=data, **{name: np.int64(n) for name, n in given.items()}
+    )
+    assert torch.equal(plain.outcomes, numpy.outcomes)
+    assert type(numpy.seed) is int
+    with pytest.raises(ArgumentTypeError, match="samples=True must be a whole number, got bool"):
+        model.intervene(data=data, samples=True)
+
+
+def test_policy_and_do_on_one_agent_contradict_each_other(model, data, calm) -> None:
+    a, b = data.node_ids[:2]
+    policy = sphunc.Policy(lambda step, states: {a: states[:, 1]}, "follow")
+    with pytest.raises(ArgumentError, match=f"contradict each other: the state of '{a}' is decided twice; drop one"):
+        model.intervene(sphunc.Do(a, toward=calm) & policy, data=data, samples=8)
+    assert model.intervene(sphunc.Do(b, toward=calm) & policy, data=data, samples=8).size[0] > 0
+
+
 @pytest.mark.parametrize(
     ("plan", "options", "words"),
     [
@@ -238,6 +262,10 @@ def test_wrong_direction_and_contradiction(model, data, calm) -> None:
 def test_types_and_unfit_models(model, data, calm) -> None:
     with pytest.raises(ArgumentTypeError, match="needs data=, a TemporalHypergraph"):
         model.intervene(sphunc.Do(data.node_ids[0], toward=calm))
+    for asked in ("intervene", "counterfactual"):
+        for given in (None, [1, 2], "folder"):
+            with pytest.raises(ArgumentTypeError, match=rf"{asked} needs data=, .*; got .* sphunc.read_tables"):
+                unwrap(getattr(SphUnc, asked))(model, data=given)
     with pytest.raises(ArgumentTypeError, match="an intervention is one of Do"):
         model.intervene("a", data=data)
     with pytest.raises(NotFittedError, match="intervene needs a fitted model"):
@@ -275,3 +303,18 @@ def test_without_a_sphere_an_intervention_reaches_followers_only(data, calm) -> 
     assert torch.equal(effect.within + effect.identification, effect.entropy)
     null = flat.intervene(data=data, horizon=1, samples=8)
     assert torch.equal(null.probabilities, flat.predict(data).probabilities)
+
+
+def test_toward_a_class_takes_the_state_of_its_agents(data) -> None:
+    model = fitted(data)
+    a = data.node_ids[0]
+    for name in data.class_names:
+        effect = model.intervene(sphunc.Do(a, toward=name), data=data, samples=8)
+        assert data.class_names[int(effect.probabilities[0].argmax())] == name
+
+
+def test_a_class_that_nobody_had_is_where_its_forecast_rises(data) -> None:
+    model = fitted(data)
+    unseen = replace(data, y=torch.zeros_like(data.y), y_mask=torch.zeros_like(data.y_mask))
+    effect = model.intervene(sphunc.Do(data.node_ids[0], toward=data.class_names[1]), data=unseen, samples=8)
+    assert int(effect.probabilities[0].argmax()) == 1

@@ -12,8 +12,9 @@ import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
@@ -24,6 +25,7 @@ FORMAT = 1
 """Version of the layout; readers refuse a newer one."""
 # From the metadata: the package that carries the same number in its __init__ names what is built on this module.
 VERSION = version("sphunc")
+Words = TypeVar("Words")
 
 
 def write_bundle(folder: Path, name: str, document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -57,6 +59,28 @@ def read_bundle(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Tens
         return document, load(blob)
     except SafetensorError as error:
         raise CheckpointError(f"{path} is no safetensors file ({error}); copy the folder again") from None
+
+
+def read_words(document: Mapping[str, Any], kind: type[Words], path: Path) -> Words:
+    """Return the entries of a document as a dataclass; what is missing or of another type is named.
+
+    Args:
+        document: as :func:`read_bundle` gives it.
+        kind: dataclass whose fields are wanted; other entries are left alone.
+        path: of the document, for the error.
+    """
+    try:
+        return TypeAdapter(kind).validate_json(json.dumps(document), strict=True)
+    except ValidationError as error:
+        raise CheckpointError(f"{path} {_fault(error)}; it is damaged or foreign: copy the folder again") from None
+
+
+def _fault(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "missing":
+        return f"misses {place!r}"
+    return f"has {first['input']!r:.60} for {place!r}: {first['msg'][:1].lower()}{first['msg'][1:]}"
 
 
 def has_bundle(folder: Path, name: str) -> bool:

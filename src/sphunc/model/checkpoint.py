@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from torch import Tensor
 from sphunc.errors import CheckpointError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.hypergraph.temporal import tensors as tensors_of
-from sphunc.model.bundle import read_bundle, write_bundle
+from sphunc.model.bundle import read_bundle, read_words, write_bundle
 from sphunc.model.config import SphUncConfig
-from sphunc.model.fitting import Begun, Carry, Session
+from sphunc.model.fitting import Begun, Carry, Session, stage_names
 from sphunc.model.history import EpochRecord
 from sphunc.model.outlook import Outlook
 from sphunc.model.structure import structure_from, structure_state
@@ -26,6 +26,46 @@ from sphunc.model.training import Member, Stage
 from sphunc.model.weights import load_weights
 
 TRAINING, MODEL = "training", "model"
+
+
+@dataclass(frozen=True)
+class GraphWords:
+    """What JSON keeps of an influence graph."""
+
+    calibrated: bool
+    fit: dict[str, float]
+    diagnostics: dict[str, float]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StructureWords:
+    """What JSON keeps of a structure."""
+
+    graph: GraphWords | None
+
+
+@dataclass(frozen=True)
+class _StageWords:
+    name: str
+    epoch: int
+    best_score: float
+    best_epoch: int
+    structure: StructureWords
+    best_structure: StructureWords
+
+
+@dataclass(frozen=True)
+class _CarryWords:
+    epochs: int
+    structure: StructureWords | None
+
+
+@dataclass(frozen=True)
+class _TrainingWords:
+    stage: _StageWords
+    carry: _CarryWords
+    history: list[EpochRecord]
 
 
 def fingerprint(data: TemporalHypergraph) -> str:
@@ -57,13 +97,14 @@ def load_training(folder: Path, session: Session) -> Begun:
     """Read where training stood; another configuration, seed or data is refused."""
     document, tensors = read_bundle(folder, TRAINING)
     _check_same(folder, document, session)
+    saved = read_words(document, _TrainingWords, folder / f"{TRAINING}.json")
+    _check_stage(folder, saved.stage.name, session)
     agents, device = session.data.node_ids, session.data.device
     tensors = {name: value if value.dtype == torch.uint8 else value.to(device) for name, value in tensors.items()}
     try:
         carry = _carry_from(document["carry"], inside("carry", tensors), agents, device)
-        history = [EpochRecord(**record) for record in document["history"]]
         words, state = document["stage"], inside("stage", tensors)
-        return words["name"], carry, history, _setter(words, state, agents)
+        return saved.stage.name, carry, saved.history, _setter(words, state, agents)
     except (KeyError, TypeError) as error:
         raise CheckpointError(f"{folder} misses {error}; it is damaged: begin anew with fit(checkpoint=)") from None
 
@@ -81,6 +122,15 @@ def _check_same(folder: Path, document: Mapping[str, Any], session: Session) -> 
                 f"{folder} belongs to a run with another {which}; resume with the same settings, seed and data, "
                 "or begin anew with fit(checkpoint=)"
             )
+
+
+def _check_stage(folder: Path, name: str, session: Session) -> None:
+    known = stage_names(session.config, session.plan)
+    if name not in known:
+        raise CheckpointError(
+            f"{folder} stopped in the stage {name!r}, but this run has {', '.join(known)}; it is damaged: begin anew "
+            "with fit(checkpoint=)"
+        )
 
 
 def _stage_state(stage: Stage) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -193,12 +243,15 @@ def encode_id(one: Hashable) -> Any:
 
 def decode_id(one: Any) -> Hashable:
     """Return the id that :func:`encode_id` wrote."""
-    if not isinstance(one, dict):
+    if one is None or isinstance(one, str | int | float):
         return one
-    ((kind, value),) = one.items()
-    if kind == "tuple":
+    kind, value = next(iter(one.items())) if isinstance(one, dict) and len(one) == 1 else ("", None)
+    if kind == "tuple" and isinstance(value, list):
         return tuple(decode_id(part) for part in value)
-    return date.fromisoformat(value) if kind == "date" else datetime.fromisoformat(value)
+    try:
+        return {"date": date, "datetime": datetime}[kind].fromisoformat(value)
+    except (KeyError, TypeError, ValueError):
+        raise CheckpointError(f"{one!r} is no id that sphunc saves; the folder is damaged: copy it again") from None
 
 
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

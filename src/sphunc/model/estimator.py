@@ -11,19 +11,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sphunc._typing import Whole
 from sphunc.causal import InfluenceGraph
+from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import ArgumentError, CheckpointError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, known_of
 from sphunc.model.bundle import has_bundle, remove_bundle
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.checkpoint import MODEL, TRAINING, load_training, save_training
-from sphunc.model.config import SphUncConfig, check_setting, configure
+from sphunc.model.config import SphUncConfig, check_setting
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
 from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.grouping import regroup
 from sphunc.model.history import Callback, EpochRecord
+from sphunc.model.inputs import check_data, check_device, check_origins, check_settings, plain_numbers
 from sphunc.model.network import Network
 from sphunc.model.objective import losses
 from sphunc.model.observed import observe
@@ -78,7 +81,7 @@ class SphUnc(WhatIf):
     known_: Known
 
     def __init__(
-        self, dim: int = 128, horizon: int = 1, seed: int = 0, *, device: Device = "cpu", **settings: Any
+        self, dim: Whole = 128, horizon: Whole = 1, seed: Whole = 0, *, device: Device = "cpu", **settings: Any
     ) -> None:
         for name in settings:
             check_setting(name)
@@ -122,7 +125,8 @@ class SphUnc(WhatIf):
             verbose: show progress; None does so on a terminal.
             callbacks: called with the :class:`~sphunc.model.history.EpochRecord` of every pass.
         """
-        config = configure(dim=self.dim, horizon=self.horizon, **self._settings)
+        data = check_data("fit", data)
+        config = check_settings({"dim": self.dim, "horizon": self.horizon, **self._settings})
         session = self._session(data, split, config)
         folder = _folder(resume, checkpoint)
         if resume is not None and not has_bundle(Path(resume), TRAINING):
@@ -138,7 +142,7 @@ class SphUnc(WhatIf):
         return self
 
     def predict(
-        self, data: TemporalHypergraph, origin: int | None = None, *, coverage: float | None = None
+        self, data: TemporalHypergraph, origin: Whole | None = None, *, coverage: float | None = None
     ) -> Forecast:
         """Forecast every agent's outcome ``horizon`` steps after ``origin``.
 
@@ -150,7 +154,8 @@ class SphUnc(WhatIf):
                 what comes resembles what was held out, which time may break: ``forecast.caveat`` says what it rests on.
         """
         self._check_fitted("predict")
-        origin = data.num_times - 1 if origin is None else origin
+        data = check_data("predict", data)
+        origin = data.num_times - 1 if origin is None else whole_number("origin", origin)
         past = self._prepare(data.until(origin))
         links, gates = place(self.structure_, self.known_.agents, past.node_ids)
         # Earlier origins would be forecast too by a plain pass, and their support looked up.
@@ -174,15 +179,17 @@ class SphUnc(WhatIf):
             **extras,
         )
 
-    def predict_proba(self, data: TemporalHypergraph, origin: int | None = None) -> Tensor:
+    def predict_proba(self, data: TemporalHypergraph, origin: Whole | None = None) -> Tensor:
         """Return class probabilities ``[N, C]``."""
+        self._check_fitted("predict_proba")
+        data = check_data("predict_proba", data)
         probabilities = self.predict(data, origin).probabilities
         if probabilities is None:
             raise ArgumentError("the model forecasts numbers, which have no probabilities; call predict")
         return probabilities
 
     def score(
-        self, data: TemporalHypergraph, origins: Iterable[int] | None = None, *, metric: str = "log_likelihood"
+        self, data: TemporalHypergraph, origins: Iterable[Whole] | None = None, *, metric: str = "log_likelihood"
     ) -> float:
         """Score forecasts against the outcomes in ``data``; larger is better.
 
@@ -193,9 +200,10 @@ class SphUnc(WhatIf):
                 right; "accuracy", the share of classes named right; "r2" for numbers.
         """
         self._check_fitted("score")
+        data = check_data("score", data)
         if metric not in METRICS[self.known_.numeric]:
             raise ArgumentError(f"metric is {metric!r}; choose {' or '.join(METRICS[self.known_.numeric])}")
-        chosen = self._unseen_origins(data) if origins is None else list(origins)
+        chosen = self._unseen_origins(data) if origins is None else check_origins(origins)
         data = align(data, self.known_)
         targets = targets_of(data, self.config_.horizon)
         rows = [_judge(self.predict(data, o), targets.outcome[o].cpu(), targets.mask[o].cpu(), metric) for o in chosen]
@@ -208,11 +216,11 @@ class SphUnc(WhatIf):
         self._check_fitted("influence")
         structure = self.structure_
         if data is not None:
-            aligned = self._prepare(data)
+            aligned = self._prepare(check_data("influence", data))
             with torch.no_grad():
                 network: Any = self.network_
                 latents = network.latents(observe(aligned))
-            options: dict[str, Any] = {"max_lag": self.config_.max_lag, "seed": self.seed}
+            options: dict[str, Any] = {"max_lag": self.config_.max_lag, "seed": seed_number(self.seed)}
             structure = learn_structure(latents, aligned, calibrate=True, diagnose=diagnose, **options)
         elif diagnose:
             raise ArgumentError("diagnose=True needs the data again; call influence(data, diagnose=True)")
@@ -225,24 +233,25 @@ class SphUnc(WhatIf):
         """Write the fitted model into ``folder``: JSON and safetensors, replaced as one."""
         self._check_fitted("save")
         fitted = Fitted(self.network_, self.structure_, self.temperature_, self.conformal_, self.history_, self.epochs_)
-        save_fitted(Path(folder), self.get_params(), self.config_, self.known_, fitted)
+        save_fitted(Path(folder), plain_numbers(self.get_params()), self.config_, self.known_, fitted)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, device: Device = "cpu") -> SphUnc:
         """Read a model that :meth:`save` wrote."""
+        check_device(device)
         params, config, known, fitted = load_fitted(Path(folder), device, _network)
         model = cls(**params)
         model._take(config, known, fitted)
         return model
 
     def _session(self, data: TemporalHypergraph, split: Split | None, config: SphUncConfig) -> Session:
-        known = known_of(data)
+        seed, device, known = seed_number(self.seed), check_device(self.device), known_of(data)
         plan = make_plan(data, config.horizon, split, config.holdout)
-        window = regroup(data.until(plan.stop - 1), config.grouping).to(self.device)
-        return Session(config, window, plan, self.seed, partial(_network, config, known), losses)
+        window = regroup(data.until(plan.stop - 1), config.grouping).to(device)
+        return Session(config, window, plan, seed, partial(_network, config, known), losses)
 
     def _prepare(self, data: TemporalHypergraph) -> TemporalHypergraph:
-        return regroup(align(data, self.known_), self.config_.grouping).to(self.device)
+        return regroup(align(data, self.known_), self.config_.grouping).to(check_device(self.device))
 
     def _take(self, config: SphUncConfig, known: Known, fitted: Fitted) -> None:
         self.config_, self.known_ = config, known

@@ -40,6 +40,8 @@ HALF_SUPPORT = 50.0
 INITIAL_NOISE = -2.0
 INITIAL_READOUT = 4.0
 LEAST_NOISE = 1e-4
+# The head of the noise starts with no opinion, and has further to go than what starts at the signal.
+NOISE_PACE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,10 +215,11 @@ class Network(nn.Module):
         rest = [p for p in self.parameters() if id(p) not in known and p.requires_grad]
         return {"encoder": encoder, "kappa": kappa, "structure": structure, "fusion": rest}
 
-    def matrices(self) -> list[nn.Parameter]:
-        """Parameters that come by the hundred, where the others are single gains."""
-        many = (self.encoder, self.evidence.context, self.aleatoric, self.readout)
-        return [*(p for part in many for p in part.parameters()), self.evidence.outcome_directions, self.step.change]
+    def matrices(self) -> dict[nn.Parameter, float]:
+        """Parameters that come by the hundred, where the others are single gains, with their relative paces."""
+        many = {self.encoder: 1.0, self.evidence.context: 1.0, self.aleatoric: NOISE_PACE, self.readout: 1.0}
+        paces = {parameter: pace for part, pace in many.items() for parameter in part.parameters()}
+        return {**paces, self.evidence.outcome_directions: 1.0, self.step.change: 1.0}
 
     def forward(
         self,

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from sphunc.causal.action import Action, Direct, Names, resolve
+from sphunc.causal.counts import seed_number, whole_number
 from sphunc.causal.interventions import Plan, Policy, Shift, Stochastic, flatten
-from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.config import SphUncConfig
 from sphunc.model.situation import Scenario, groups_at_origin
@@ -42,14 +43,14 @@ class Amounts:
 
     def settled(self, data: TemporalHypergraph, config: SphUncConfig) -> Amounts:
         """Return amounts without None; values that are no whole numbers, or too small, are refused."""
-        samples = _whole("samples", config.samples if self.samples is None else self.samples)
+        samples = whole_number("samples", config.samples if self.samples is None else self.samples, least=1)
         count = max(1, min(STRUCTURES, samples // FEWEST_DRAWS)) if self.structures is None else self.structures
         return Amounts(
             origin=_origin(data, self.origin),
-            horizon=_whole("horizon", config.horizon if self.horizon is None else self.horizon),
+            horizon=whole_number("horizon", config.horizon if self.horizon is None else self.horizon, least=1),
             samples=samples,
-            structures=min(samples, _whole("structures", count)),
-            seed=_whole("seed", self.seed, least=0),
+            structures=min(samples, whole_number("structures", count, least=1)),
+            seed=seed_number(self.seed),
         )
 
 
@@ -89,14 +90,6 @@ class Query:
         self.action(lambda kind, index, agent: torch.zeros(self.names.dim))
 
 
-def check_data(asked: str, data: object) -> TemporalHypergraph:
-    """Refuse anything but data."""
-    if not isinstance(data, TemporalHypergraph):
-        kind = type(data).__name__
-        raise ArgumentTypeError(f"{asked} needs data=, a TemporalHypergraph with the past; got {kind}")
-    return data
-
-
 def check_plan(interventions: Iterable[Any], config: SphUncConfig) -> Plan:
     """Return the interventions as one plan; those that need the sphere are refused without it."""
     plan = Plan(flatten(interventions))
@@ -129,18 +122,9 @@ def names_of(past: TemporalHypergraph, classes: tuple[str, ...], dim: int) -> Na
 def _origin(data: TemporalHypergraph, origin: object) -> int:
     if origin is None:
         return data.num_times - 1
-    if isinstance(origin, bool) or not isinstance(origin, int):
-        raise ArgumentTypeError(f"origin={origin!r} must be a time index, got {type(origin).__name__}")
-    if not 0 <= origin < data.num_times:
+    index = whole_number("origin", origin)
+    if not 0 <= index < data.num_times:
         raise ArgumentError(
-            f"origin={origin} is outside the {data.num_times} times of the data; choose 0 to {data.num_times - 1}"
+            f"origin={index} is outside the {data.num_times} times of the data; choose 0 to {data.num_times - 1}"
         )
-    return origin
-
-
-def _whole(name: str, value: object, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentTypeError(f"{name}={value!r} must be a whole number, got {type(value).__name__}")
-    if value < least:
-        raise ArgumentError(f"{name}={value} must be at least {least}")
-    return value
+    return index

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from sphunc.errors import CheckpointError
 from sphunc.model.alignment import Known
-from sphunc.model.bundle import read_bundle, write_bundle
+from sphunc.model.bundle import read_bundle, read_words, write_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import MODEL, decode_id, encode_id, inside, saved_config, under
+from sphunc.model.checkpoint import MODEL, StructureWords, decode_id, encode_id, inside, saved_config, under
 from sphunc.model.config import SphUncConfig
 from sphunc.model.conformal import ConformalScores
 from sphunc.model.fitting import Fitted
 from sphunc.model.history import EpochRecord
-from sphunc.model.structure import structure_from, structure_state
+from sphunc.model.structure import Structure, structure_from, structure_state
 from sphunc.model.weights import load_weights
 
 MakeNetwork = Callable[[SphUncConfig, Known, torch.Generator], nn.Module]
+
+
+@dataclass(frozen=True)
+class _KnownWords:
+    agents: list[Any]
+    features: tuple[str, ...]
+    classes: tuple[str, ...]
+    outputs: Annotated[int, Field(ge=1)]
+    last: Any
+
+
+@dataclass(frozen=True)
+class _Words:
+    params: dict[str, Any]
+    known: _KnownWords
+    structure: StructureWords
+    temperature: TemperatureLaw
+    conformal: Literal["times", "agents", "none"]
+    epochs: Annotated[int, Field(ge=0)]
+    history: list[EpochRecord]
 
 
 def save_fitted(folder: Path, params: dict[str, Any], config: SphUncConfig, known: Known, fitted: Fitted) -> None:
@@ -47,33 +68,54 @@ def load_fitted(
 ) -> tuple[dict[str, Any], SphUncConfig, Known, Fitted]:
     """Read what :func:`save_fitted` wrote, on ``device``."""
     document, tensors = read_bundle(folder, MODEL)
+    words = read_words(document, _Words, folder / "model.json")
+    _check_temperature(folder, document["temperature"])
+    _check_params(folder, words.params)
     try:
-        config, known = saved_config(document), _known_from(document["known"])
+        config, known = saved_config(document), _known_from(words.known)
         network = make_network(config, known, torch.Generator()).to(device).eval()
         load_weights(network, inside("network", tensors))
-        fitted = _fitted_from(document, {name: value.to(device) for name, value in tensors.items()}, known, network)
-        return {**document["params"], "device": device}, config, known, fitted
+        placed = {name: value.to(device) for name, value in tensors.items()}
+        structure = structure_from(document["structure"], inside("structure", placed), known.agents, device)
+        return {**words.params, "device": device}, config, known, _fitted_from(words, placed["scores"], structure, network)
     except (KeyError, TypeError) as error:
         raise CheckpointError(f"{folder / 'model.json'} misses {error}; it is damaged or foreign") from None
 
 
-def _fitted_from(document: Mapping[str, Any], tensors: dict[str, Tensor], known: Known, network: nn.Module) -> Fitted:
-    scores = tensors["scores"]
+def _fitted_from(words: _Words, scores: Tensor, structure: Structure, network: nn.Module) -> Fitted:
     return Fitted(
         network=network,
-        structure=structure_from(document["structure"], inside("structure", tensors), known.agents, scores.device),
-        temperature=TemperatureLaw(**document["temperature"]),
-        conformal=ConformalScores(scores, document["conformal"]),
-        history=[EpochRecord(**record) for record in document["history"]],
-        epochs=document["epochs"],
+        structure=structure,
+        temperature=words.temperature,
+        conformal=ConformalScores(scores, words.conformal),
+        history=words.history,
+        epochs=words.epochs,
     )
+
+
+def _check_temperature(folder: Path, words: Mapping[str, Any]) -> None:
+    """Refuse a law that would take its neutral values for what was lost."""
+    lost = [f.name for f in fields(TemperatureLaw) if f.name not in words]
+    if lost:
+        raise CheckpointError(f"{folder / 'model.json'} misses 'temperature.{lost[0]}'; it is damaged or foreign")
+
+
+def _check_params(folder: Path, params: Mapping[str, Any]) -> None:
+    """Refuse parameters that the constructor would not know, or that are of another type than those it has."""
+    types = {"dim": int, "horizon": int, "seed": int, "device": str}
+    for name, value in params.items():
+        is_known = name in types or name in SphUncConfig.model_fields
+        if not is_known or type(value) is not types.get(name, type(value)):
+            raise CheckpointError(
+                f"{folder / 'model.json'} has {value!r} for 'params.{name}', which is no setting of this version; it "
+                "is damaged or foreign: copy the folder again"
+            )
 
 
 def _known_words(known: Known) -> dict[str, Any]:
     return {**asdict(known), "agents": [encode_id(a) for a in known.agents], "last": encode_id(known.last)}
 
 
-def _known_from(words: Mapping[str, Any]) -> Known:
-    agents = tuple(decode_id(agent) for agent in words["agents"])
-    last = decode_id(words["last"])
-    return Known(agents, tuple(words["features"]), tuple(words["classes"]), words["outputs"], last)
+def _known_from(words: _KnownWords) -> Known:
+    agents = tuple(decode_id(agent) for agent in words.agents)
+    return Known(agents, words.features, words.classes, words.outputs, decode_id(words.last))

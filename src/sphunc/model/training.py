@@ -91,13 +91,14 @@ def outlook_of(run: Any) -> Outlook:
 
 
 def make_optimizer(network: Any, config: SphUncConfig) -> torch.optim.Optimizer:
-    """AdamW with two groups of parameters per block of the network: weight matrices, and gains."""
-    slow = {id(parameter) for parameter in network.matrices()}
-    groups = []
+    """AdamW with groups of parameters by block of the network and pace: weight matrices are slower than gains."""
+    slow = network.matrices()
+    groups: list[dict[str, Any]] = []
     for block in network.blocks().values():
-        for pace, is_slow in ((config.matrix_pace, True), (1.0, False)):
-            mine = [parameter for parameter in block if (id(parameter) in slow) == is_slow]
-            groups += [{"params": mine, "lr": config.learning_rate * pace}] if mine else []
+        paces = [config.matrix_pace * slow[parameter] if parameter in slow else 1.0 for parameter in block]
+        for pace in sorted(set(paces)):
+            mine = [parameter for parameter, its in zip(block, paces, strict=True) if its == pace]
+            groups.append({"params": mine, "lr": config.learning_rate * pace})
     return torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay)
 
 

@@ -6,12 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import polars as pl
 import torch
 from torch import Tensor, nn
 
+from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
 from sphunc.causal.effects import Effect
@@ -25,7 +27,8 @@ from sphunc.model.alignment import Known
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.config import SphUncConfig
 from sphunc.model.forecast import Forecast, next_time
-from sphunc.model.query import Amounts, Query, check_data, check_plan, check_structure, names_of
+from sphunc.model.inputs import check_data
+from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
 from sphunc.model.retrospect import check_retrospect, retrospect
 from sphunc.model.situation import Scenario, Situation, posterior, situate
 from sphunc.model.structure import Structure
@@ -64,7 +67,7 @@ class WhatIf(ABC):
     known_: Known
 
     @abstractmethod
-    def predict(self, data: TemporalHypergraph, origin: int | None = None) -> Forecast:
+    def predict(self, data: TemporalHypergraph, origin: Whole | None = None) -> Forecast:
         """Forecast; simulations without an intervention reproduce it."""
 
     @abstractmethod
@@ -79,11 +82,11 @@ class WhatIf(ABC):
         self,
         *interventions: Any,
         data: TemporalHypergraph | None = None,
-        origin: int | None = None,
-        horizon: int | None = None,
-        samples: int | None = None,
-        structures: int | None = None,
-        seed: int = 0,
+        origin: Whole | None = None,
+        horizon: Whole | None = None,
+        samples: Whole | None = None,
+        structures: Whole | None = None,
+        seed: Whole = 0,
         scenario: Scenario | None = None,
     ) -> Effect:
         """Simulate what interventions do to every agent's outcome.
@@ -123,11 +126,11 @@ class WhatIf(ABC):
         self,
         *interventions: Any,
         data: TemporalHypergraph | None = None,
-        origin: int | None = None,
-        horizon: int | None = None,
-        samples: int | None = None,
-        structures: int | None = None,
-        seed: int = 0,
+        origin: Whole | None = None,
+        horizon: Whole | None = None,
+        samples: Whole | None = None,
+        structures: Whole | None = None,
+        seed: Whole = 0,
         scenario: Scenario | None = None,
     ) -> Effect:
         """Tell what would have happened: noise is abducted from all of ``data``, then replayed under the intervention.
@@ -152,7 +155,7 @@ class WhatIf(ABC):
         interventions_alternative: Any,
         interventions_reference: Any = (),
         observed_data: TemporalHypergraph | None = None,
-        num_samples_to_draw: int | None = None,
+        num_samples_to_draw: Whole | None = None,
         **options: Any,
     ) -> Contrast:
         """Compare two interventions in one agent's outcome, under the same noise and structures.
@@ -183,7 +186,7 @@ class WhatIf(ABC):
         interventions_alternative: Any,
         interventions_reference: Any = (),
         observed_data: TemporalHypergraph | None = None,
-        num_samples_to_draw: int | None = None,
+        num_samples_to_draw: Whole | None = None,
         **options: Any,
     ) -> dict[str, float]:
         """Return the difference that :meth:`effect` tells, by class; arguments as in ``dowhy.gcm``."""
@@ -194,7 +197,7 @@ class WhatIf(ABC):
         self,
         interventions: Any,
         observed_data: TemporalHypergraph | None = None,
-        num_samples_to_draw: int | None = None,
+        num_samples_to_draw: Whole | None = None,
         **options: Any,
     ) -> pl.DataFrame:
         """Draw outcomes at the target after interventions: one row per sample, one column per agent."""
@@ -373,6 +376,6 @@ def as_interventions(given: Any, classes: tuple[str, ...]) -> tuple[Intervention
 
 
 def _as_do(agent: Hashable, value: Any, classes: tuple[str, ...]) -> Do:
-    if isinstance(value, str | int):
+    if isinstance(value, str | Integral):
         return Do(agent, toward=value) if value in classes else Do(agent, observed=value)
     return Do(agent, value)
