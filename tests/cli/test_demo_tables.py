@@ -43,6 +43,10 @@ def test_scores_and_entropies_are_rounded_not_changed() -> None:
     assert "50         -135.145" in printed(tables.sphere_table([(50.0, -135.1452, 0.34, 0.35)], 128, 20_000))
 
 
+def test_entropies_that_are_nothing_have_no_sign() -> None:
+    assert "-0.000" not in printed(tables.sphere_table([(50.0, -1e-9, 0.34, 0.35)], 128, 20_000))
+
+
 def test_paragraphs_keep_brackets() -> None:
     console = Console(record=True, width=80)
     tables.paragraph(console, "scaled to [0, 1], [red]as it is")

@@ -52,8 +52,8 @@ def forecast_table(forecast: Forecast, rows: Iterable[int], happened: Sequence[s
             str(forecast.agents[i]),
             names[int(forecast.prediction[i])],
             f"{float(forecast.confidence[i]):.2f}",
-            f"{float(forecast.epistemic[i]):.1f}",
-            *(f"{float(part):.2f}" for part in parts),
+            f"{float(forecast.epistemic[i]):z.1f}",
+            *(f"{float(part):z.2f}" for part in parts),
             ", ".join(chosen),
             happened[i],
         )
@@ -101,8 +101,8 @@ def parts_table(effect: Effect) -> Table:
 def _parts(effect: Effect, agent: int | None) -> list[str]:
     columns: tuple[Any, ...] = (effect.entropy, effect.within, effect.identification, effect.standard_error)
     if agent is None:
-        return [*(f"{float(column.mean()):.3f}" for column in columns[:3]), ""]
-    return [f"{float(column[agent]):.3f}" for column in columns]
+        return [*(f"{float(column.mean()):z.3f}" for column in columns[:3]), ""]
+    return [f"{float(column[agent]):z.3f}" for column in columns]
 
 
 def sphere_table(rows: Iterable[Sequence[float]], dim: int, samples: int) -> Table:
@@ -110,5 +110,5 @@ def sphere_table(rows: Iterable[Sequence[float]], dim: int, samples: int) -> Tab
     numbers = ("kappa", "entropy (nats)", "mean resultant length", f"from {samples:,} samples")
     table = plain_table(f"Exact, in dimension {dim}", (), numbers)
     for kappa, entropy, exact, empirical in rows:
-        table.add_row(f"{kappa:g}", f"{entropy:.3f}", f"{exact:.5f}", f"{empirical:.5f}")
+        table.add_row(f"{kappa:g}", f"{entropy:z.3f}", f"{exact:.5f}", f"{empirical:.5f}")
     return table
