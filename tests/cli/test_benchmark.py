@@ -2,15 +2,21 @@
 
 import json
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
+import polars as pl
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from sphunc.cli import app
 from sphunc.cli import benchmark as command
 from sphunc.errors import ArgumentError, DataError
+from sphunc.evaluation.benchmark.cells import expand
 from sphunc.evaluation.benchmark.engines import Engine, Outcome, attempt
+from sphunc.evaluation.benchmark.quick import quick_matrix
+from sphunc.evaluation.benchmark.store import Progress
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -70,7 +76,7 @@ def test_prints_for_people_and_leaves_results(invoke, tmp_path: Path) -> None:
 def test_prints_for_programs(invoke) -> None:
     result = invoke("small.toml", "--json", "--out", "elsewhere")
     content = json.loads(result.stdout)
-    assert content["cells"] == {"total": 6, "finished": 6, "measured_now": 6}
+    assert content["cells"] == {"total": 6, "finished": 6, "measured_now": 6, "by_other_code": 0}
     assert content["store"] == "elsewhere"
     (section,) = content["sections"]
     assert section["standings"]["nll"]["oracle"]["mean"] < section["standings"]["nll"]["majority"]["mean"]
@@ -95,6 +101,40 @@ def test_interrupt_ends_with_130_and_goes_on(invoke) -> None:
     assert "2 of 6 cells are finished already" in invoke("small.toml").stderr
 
 
+def age(folder: Path, count: int) -> None:
+    """Let the first so many cells be those of other code."""
+    for file in sorted((folder / "cells").iterdir())[:count]:
+        pl.read_parquet(file).with_columns(code=pl.lit("old")).write_parquet(file)
+
+
+def test_numbers_of_other_code_are_counted_as_what_they_are(invoke, tmp_path: Path) -> None:
+    invoke("small.toml")
+    age(tmp_path / "results" / "small", 2)
+    kept = invoke("small.toml", "--keep-old")
+    assert "4 of 6 cells are finished already, and stay." in kept.stderr
+    assert "2 of 6 cells were measured by other code: they stay (--keep-old)." in kept.stderr
+    assert "again now" not in kept.stderr
+    assert "6 of 6 cells are in results/small/results.parquet. Other code measured 2 of them. Run with" in kept.stderr
+    cells = json.loads(invoke("small.toml", "--keep-old", "--json").stdout)["cells"]
+    assert cells == {"total": 6, "finished": 6, "measured_now": 0, "by_other_code": 2}
+    stopped = invoke("small.toml", stop_after=1)
+    assert "2 of 6 cells were measured by other code: again now, unless --keep-old." in stopped.stderr
+    assert "Other code measured 1 of them. Run the same command to measure them again." in stopped.stderr
+    again = invoke("small.toml")
+    assert "[6/6]" in again.stderr
+    assert "ther code measured" not in again.stderr
+
+
+def test_bar_begins_with_what_stays() -> None:
+    cells = expand(quick_matrix())[:6]
+    stored = Progress(cells[:3], cells[3:5], cells[5:])
+    for keep_old, done in ((True, 5), (False, 3)):
+        with command.Board(Console(file=StringIO(), force_terminal=True), keep_old=keep_old) as board:
+            board.begin(stored)
+            (task,) = board._bar.tasks
+            assert (task.completed, task.total) == (done, 6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
@@ -115,7 +155,6 @@ def test_unknown_engine_names_those_that_are_known() -> None:
 
 @pytest.mark.parametrize("file", [EXAMPLES / "experiment.toml", BENCHMARKS / "six_systems.toml"], ids=lambda f: f.name)
 def test_shipped_experiments_are_valid(file: Path) -> None:
-    from sphunc.evaluation.benchmark.cells import expand
     from sphunc.evaluation.benchmark.reading import read_matrix
 
     assert expand(read_matrix(file))

@@ -181,7 +181,9 @@ def test_ids_survive_json(one):
     assert type(back) is type(one)
 
 
-@pytest.mark.parametrize("one", [[], {}, {"date": 3}, {"date": "soon"}, {"tuple": 3}, {"set": []}, {"date": "", "x": 1}])
+@pytest.mark.parametrize(
+    "one", [[], {}, {"date": 3}, {"date": "soon"}, {"tuple": 3}, {"set": []}, {"date": "", "x": 1}]
+)
 def test_what_is_no_id_is_refused(one):
     with pytest.raises(CheckpointError, match="is no id that sphunc saves; the folder is damaged"):
         decode_id(one)

@@ -46,18 +46,23 @@ def run(
     store = Store(RESULTS_FOLDER / matrix.name if out is None else out)
     crew = _engine(engine, workers, threads)
     console = Console(stderr=True)
-    with Board(console) as board:
+    with Board(console, keep_old=keep_old) as board:
         report = run_matrix(matrix, store, crew, begin=board.begin, watch=board.watch, keep_old=keep_old)
     _print(matrix, store, report, as_json)
-    _tell_end(console, store, report)
+    _tell_end(console, store, report, keep_old)
     return INTERRUPTED if report.interrupted else FAILED if report.failed else 0
 
 
 class Board:
-    """Shows how far a run is: a bar with the time left on a terminal, a line per cell elsewhere."""
+    """Shows how far a run is: a bar with the time left on a terminal, a line per cell elsewhere.
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    Args:
+        console: where to print.
+        keep_old: whether cells that other code measured stay.
+    """
+
+    def __init__(self, console: Console, *, keep_old: bool = False) -> None:
+        self._console, self._keep_old = console, keep_old
         columns = (TextColumn("{task.completed}/{task.total} cells"), BarColumn(), TimeElapsedColumn())
         left = TextColumn("{task.fields[left]}  {task.fields[last]}")
         self._bar = Progress(*columns, left, console=console, disable=not console.is_terminal)
@@ -77,8 +82,10 @@ class Board:
         if stored.finished:
             self._say(f"{len(stored.finished)} of {total} cells are finished already, and stay.")
         if stored.stale:
-            self._say(f"{len(stored.stale)} cells were measured by other code: again now, unless --keep-old.")
-        self._task = self._bar.add_task("", total=total, completed=len(stored.finished), left="", last="")
+            fate = "they stay (--keep-old)" if self._keep_old else "again now, unless --keep-old"
+            self._say(f"{len(stored.stale)} of {total} cells were measured by other code: {fate}.")
+        done = len(stored.finished) + (len(stored.stale) if self._keep_old else 0)
+        self._task = self._bar.add_task("", total=total, completed=done, left="", last="")
 
     def watch(self, event: Event) -> None:
         """Show a cell that has ended."""
@@ -114,7 +121,12 @@ def _print(matrix: Matrix, store: Store, report: Report, as_json: bool) -> None:
         content: dict[str, Any] = {
             "experiment": matrix.name,
             "store": str(store.folder),
-            "cells": {"total": report.total, "finished": report.table.height, "measured_now": report.measured},
+            "cells": {
+                "total": report.total,
+                "finished": report.table.height,
+                "measured_now": report.measured,
+                "by_other_code": report.stale,
+            },
             "failed": failed,
             "interrupted": report.interrupted,
             "sections": [section.to_dict() for section in sections],
@@ -124,11 +136,15 @@ def _print(matrix: Matrix, store: Store, report: Report, as_json: bool) -> None:
     show_sections(Console(), sections)
 
 
-def _tell_end(console: Console, store: Store, report: Report) -> None:
+def _tell_end(console: Console, store: Store, report: Report, keep_old: bool) -> None:
     missing = report.total - report.table.height
-    finished = f"{report.table.height} of {report.total} cells are in {store.folder}/results.parquet."
-    line = finished if not missing else f"{finished} Run the same command to measure the other {missing}."
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    lines = [f"{report.table.height} of {report.total} cells are in {store.folder}/results.parquet."]
+    if report.stale:
+        remedy = "Run without --keep-old" if keep_old else "Run the same command"
+        lines.append(f"Other code measured {report.stale} of them. {remedy} to measure them again.")
+    if missing:
+        lines.append(f"Run the same command to measure the other {missing}.")
+    console.print(" ".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 
 def _finite(value: Any) -> Any:

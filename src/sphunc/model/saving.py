@@ -77,7 +77,8 @@ def load_fitted(
         load_weights(network, inside("network", tensors))
         placed = {name: value.to(device) for name, value in tensors.items()}
         structure = structure_from(document["structure"], inside("structure", placed), known.agents, device)
-        return {**words.params, "device": device}, config, known, _fitted_from(words, placed["scores"], structure, network)
+        fitted = _fitted_from(words, placed["scores"], structure, network)
+        return {**words.params, "device": device}, config, known, fitted
     except (KeyError, TypeError) as error:
         raise CheckpointError(f"{folder / 'model.json'} misses {error}; it is damaged or foreign") from None
 

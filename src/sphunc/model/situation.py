@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sphunc._typing import Float, Links
+from sphunc._typing import Links
 from sphunc.causal.action import Names
 from sphunc.causal.mechanism import Mechanism
 from sphunc.causal.reading import ClassReading, NumberReading
@@ -17,7 +17,7 @@ from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.network import Network, Run
-from sphunc.model.observed import Observed, observe
+from sphunc.model.observed import observe
 from sphunc.model.step import FLAT_WEIGHT, MAP_PACE, Step
 from sphunc.model.structure import Structure, place
 from sphunc.model.training import outlook_of
@@ -106,36 +106,21 @@ def situate(
     """
     device = past.x.device
     links, gates = scenario.links.to(device), scenario.gates.to(device)
-    observed = observe(past)
-    origin = network.origin(observed, links, gates, horizon)
+    origin = network.origin(observe(past), links, gates, horizon)
     evidence = origin.evidence
     if seen is not None and seen.num_times > past.num_times:
         evidence = network.origin(observe(seen), links, gates, 1).evidence
+    weight = network.readout.weight.detach().cpu()
+    centred = weight - weight.mean(0)
     return Situation(
         names=names,
         mechanism=mechanism_of(network),
         start=Start(origin.eta[-1].cpu(), origin.lasting.cpu(), memberships(past)),
         readings=_readings(network, temperature, origin.run),
-        classes=_class_states(network, observed, origin.eta) if names.classes else origin.eta[0, :0].cpu(),
+        classes=normalise(centred if names.classes else centred[:0]),
         beliefs=origin.eta.cpu(),
         evidence=evidence.cpu(),
     )
-
-
-def _class_states(network: Network, observed: Observed, eta: Tensor) -> Float[Tensor, "class dim"]:
-    """Where agents with each outcome stand, and as far again from everybody: a state that is clearly of this class.
-
-    For a class that nobody had, where its forecast rises most.
-    """
-    weight = network.readout.weight.detach()
-    states = weight - weight.mean(0)
-    beliefs = network.step.mean(eta)
-    everybody = beliefs[observed.y_mask].mean(0)
-    for c in range(len(states)):
-        members = observed.y_mask & (observed.y == c)
-        if bool(members.any()):
-            states[c] = 2 * beliefs[members].mean(0) - everybody
-    return normalise(states).cpu()
 
 
 def mechanism_of(network: Network) -> Mechanism:

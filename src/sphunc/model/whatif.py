@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import polars as pl
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
+from sphunc.causal.counts import is_whole
 from sphunc.causal.effects import Effect
 from sphunc.causal.interventions import Do, Intervention, Plan, Shift, flatten
 from sphunc.causal.outcome_entropy import latent_bound
@@ -376,6 +376,6 @@ def as_interventions(given: Any, classes: tuple[str, ...]) -> tuple[Intervention
 
 
 def _as_do(agent: Hashable, value: Any, classes: tuple[str, ...]) -> Do:
-    if isinstance(value, str | Integral):
-        return Do(agent, toward=value) if value in classes else Do(agent, observed=value)
-    return Do(agent, value)
+    if isinstance(value, str) and value in classes:
+        return Do(agent, toward=value)
+    return Do(agent, observed=value) if isinstance(value, str) or is_whole(value) else Do(agent, value)

@@ -44,7 +44,8 @@ def test_other_code_is_noticed_and_measured_again_unless_kept(tmp_path, serial, 
     run_matrix(matrix, store, serial)
     monkeypatch.setattr(runner, "expand", lambda m: tuple(replace(c, code="later") for c in expand(m)))
     found = []
-    assert run_matrix(matrix, store, serial, begin=found.append, keep_old=True).measured == 0
+    kept = run_matrix(matrix, store, serial, begin=found.append, keep_old=True)
+    assert (kept.measured, kept.stale, kept.table.height) == (0, 3, kept.total)
     assert len(found[0].stale) == 3
     assert run_matrix(matrix, store, serial).measured == 3
     assert run_matrix(matrix, store, serial).measured == 0

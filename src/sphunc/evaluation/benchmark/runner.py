@@ -51,6 +51,7 @@ class Report:
         table: a row per finished cell.
         total: cells of the matrix.
         measured: cells measured in this run.
+        stale: finished cells whose numbers other code measured.
         failed: the events of cells that failed in this run.
         interrupted: True when it was stopped before its end; what is finished is kept.
     """
@@ -58,6 +59,7 @@ class Report:
     table: pl.DataFrame
     total: int
     measured: int
+    stale: int
     failed: tuple[Event, ...]
     interrupted: bool
 
@@ -118,7 +120,8 @@ def run_matrix(
     finally:
         outcomes.close()  # pyright: ignore[reportAttributeAccessIssue]  # a generator: stops what is running
         table = store.conclude(cells, matrix.model_dump_json(indent=2))
-    return Report(table, len(cells), clerk.measured, tuple(clerk.failed), interrupted)
+    stale = len(store.progress(cells).stale)
+    return Report(table, len(cells), clerk.measured, stale, tuple(clerk.failed), interrupted)
 
 
 class _Clerk:
