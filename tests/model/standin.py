@@ -65,7 +65,7 @@ class StandIn(nn.Module):
         }
 
     def matrices(self):
-        return {parameter: 1.0 for parameter in [self.encoder, self.readout]}
+        return dict.fromkeys([self.encoder, self.readout], 1.0)
 
 
 def losses(network, run, observed, targets, config, empirical):
