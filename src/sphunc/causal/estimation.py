@@ -113,8 +113,10 @@ def hyper_parameters(
     )
     result = estimate(problem, hyper, targets=targets, own_lags=own_lags, seed=seed)
     hyper = replace(hyper, tau=max(_slab(result, problem, targets), floor))
+    if not learn:
+        return hyper
     result = estimate(problem, hyper, targets=targets, own_lags=own_lags, seed=seed)
-    return learn_groups(problem, hyper, result, targets) if learn else hyper
+    return learn_groups(problem, hyper, result, targets)
 
 
 def learn_groups(problem: Problem, hyper: Hyper, result: Estimate, targets: Tensor) -> Hyper:

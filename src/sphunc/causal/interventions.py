@@ -196,7 +196,8 @@ class Policy(Intervention):
 
     Args:
         function: ``function(step, states)`` with states ``[S, N, D]`` returns a mapping from agents (ids) to states,
-            ``[D]`` or one per sample ``[S, D]``; they are normalised.
+            ``[D]`` or one per sample ``[S, D]``; they are normalised. An agent whose state another intervention decides
+            at the same step is refused.
         name: by which JSON remembers it; the function's own name by default.
         times: steps at which it is asked; None asks at every step.
     """

@@ -61,7 +61,7 @@ def weigh_messages(problem: Problem, lags: int, min_effect: float, phi: float | 
         return problem
     plain, weighed = problem, problem
     for _ in range(WEIGHINGS):
-        hyper = hyper_parameters(weighed, lags, min_effect, phi, targets=targets, seed=seed)
+        hyper = hyper_parameters(weighed, lags, min_effect, phi, targets=targets, learn=False, seed=seed)
         result = estimate(weighed, hyper, targets=targets, seed=seed)
         weight = (result.probability * result.strength).to(plain.panel.values)
         route = _regression(plain, weight, targets)
