@@ -53,7 +53,7 @@ def test_the_processor_is_always_there() -> None:
 
 @pytest.mark.parametrize("given", ["nonsense", "cuda:99", "meta", "cpu:x", None, 1.5, ""])
 def test_a_device_that_is_not_there_names_those_that_are(given) -> None:
-    with pytest.raises(ArgumentError, match=f"device='{given}' is not there; on this machine choose 'cpu'"):
+    with pytest.raises(ArgumentError, match=f"device={given!r} is not there; on this machine choose 'cpu'"):
         check_device(given)
 
 

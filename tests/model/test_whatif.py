@@ -287,6 +287,9 @@ def test_mappings_become_do() -> None:
     made = as_interventions({"a": "calm", "b": "c", "d": [0.0, 1.0]}, ("calm",))
     assert made == (sphunc.Do("a", toward="calm"), sphunc.Do("b", observed="c"), sphunc.Do("d", (0.0, 1.0)))
     assert as_interventions(made[0] & made[1], ()) == made[:2]
+    assert as_interventions({"a": np.int64(3)}, ("calm",)) == (sphunc.Do("a", observed=3),)
+    with pytest.raises(ArgumentTypeError, match="direction must be a vector of numbers, got bool"):
+        as_interventions({"a": True}, ("calm",))
 
 
 def test_without_a_sphere_an_intervention_reaches_followers_only(data, calm) -> None:

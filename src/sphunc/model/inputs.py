@@ -51,7 +51,8 @@ def check_device(device: object) -> torch.device:
         chosen = None
     if chosen is None or not _is_there(chosen):
         there = " or ".join(repr(name) for name in devices())
-        raise ArgumentError(f"device={str(given)!r} is not there; on this machine choose {there}")
+        shown = str(given) if isinstance(given, torch.device) else given
+        raise ArgumentError(f"device={shown!r} is not there; on this machine choose {there}")
     return chosen
 
 
