@@ -52,3 +52,4 @@ def test_merge_reads_every_agent_from_its_own_member():
     merged = merge(members, torch.tensor([1, 0, 1]))
     assert merged.log_probabilities.shape == (2, 3, 2)
     assert merged.total.tolist() == [[1, 0, 1], [1, 0, 1]]
+    assert merged.log_probabilities.is_contiguous()

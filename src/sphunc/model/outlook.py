@@ -95,5 +95,7 @@ def merge(parts: list[Outlook], part: Tensor) -> Outlook:
     for f in fields(parts[0]):
         values = [getattr(one, f.name) for one in parts]
         agents = torch.arange(len(part), device=part.device)
-        chosen[f.name] = None if values[0] is None else torch.stack(values)[part, :, agents].transpose(0, 1)
+        # Contiguous, as it is when read back: kernels round by memory layout, and a resumed run is to be the same.
+        whole = None if values[0] is None else torch.stack(values)[part, :, agents].transpose(0, 1).contiguous()
+        chosen[f.name] = whole
     return Outlook(**chosen)  # pyright: ignore[reportArgumentType]
