@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sphunc.model.calibration import TemperatureLaw, fit_temperature, largest_score
+from sphunc.model.calibration import TemperatureLaw, carry_over, fit_temperature, largest_score
 from sphunc.model.outlook import Outlook
 from sphunc.model.targets import Targets
 
@@ -80,3 +80,32 @@ def test_conformal_quantile_is_the_textbook_one():
     assert largest_score(scores, 0.95) == 19.0
     assert largest_score(scores, 0.96) == math.inf
     assert largest_score(scores, 0.5, mask=scores <= 9) == 5.0
+
+
+@pytest.mark.parametrize("surer", [0.7, 1.0, 1.4])
+def test_a_law_carried_over_makes_forecasts_as_sure_as_those_it_was_fitted_to(surer):
+    judged, _ = sample(300, 1.0)
+    final = Outlook((surer * judged.log_probabilities).log_softmax(-1), None, None, judged.total)
+    law = TemperatureLaw(-0.2, 0.3, 300)
+    carried = carry_over(law, judged, final)
+    assert carried.apply(final).sureness() == pytest.approx(law.apply(judged).sureness(), abs=1e-5)
+    assert (carried.slope, carried.count) == (0.3, 300)
+    assert carried.offset == pytest.approx(law.offset, abs=1e-4) if surer == 1.0 else carried.offset != law.offset
+
+
+def test_a_law_carried_over_matches_deviations_of_numbers():
+    total = torch.full((50,), 0.4)
+    judged = Outlook(None, torch.zeros(50, 1), torch.full((50, 1), 2.0), total)
+    final = Outlook(None, torch.zeros(50, 1), torch.full((50, 1), 0.5), total)
+    carried = carry_over(TemperatureLaw(0.1, 0.0, 50), judged, final)
+    torch.testing.assert_close(
+        carried.apply(final).variance, TemperatureLaw(0.1).apply(judged).variance, atol=1e-4, rtol=1e-4
+    )
+
+
+def test_a_law_stays_where_no_temperature_would_do():
+    judged, _ = sample(20, 1.0)
+    flat = Outlook(torch.full((1, 20, 3), 1 / 3).double().log(), None, None, judged.total)
+    law = TemperatureLaw(0.1, 0.0, 20)
+    assert carry_over(law, judged, flat) == law
+    assert carry_over(TemperatureLaw(), judged, judged) == TemperatureLaw()

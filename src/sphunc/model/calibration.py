@@ -10,12 +10,12 @@ class named stays the same.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from torch import Tensor
 
 from sphunc._typing import Bool, Float
@@ -23,9 +23,11 @@ from sphunc.model.outlook import Outlook
 from sphunc.model.targets import Targets
 
 NEUTRAL = math.log(math.e - 1.0)
-PRIOR_DEVIATION = 0.25
-"""Of a and b around 0. The prior weighs like some dozens of outcomes: hundreds can move it, forty hardly."""
+PRIOR_DEVIATIONS = (0.15, 0.5)
+"""Of a and b around 0. A network that stopped in time is about right on average: hundreds of outcomes move the offset,
+forty hardly."""
 LOWEST_TEMPERATURE = 0.05
+LARGEST_MOVE = 2.0
 
 
 @dataclass(frozen=True)
@@ -54,23 +56,48 @@ class TemperatureLaw:
 def fit_temperature(outlook: Outlook, targets: Targets) -> TemperatureLaw:
     """Learn offset and slope by maximum a posteriori on the outcomes that count; neutral when there are none.
 
-    Minimises the summed negative log-likelihood plus ``(a^2 + b^2) / (2 s^2)`` with s = 0.25, so that few outcomes
-    move little.
+    Minimises the summed negative log-likelihood plus ``a^2 / (2 s_a^2) + b^2 / (2 s_b^2)`` with s_a = 0.15 and
+    s_b = 0.5, so that few outcomes move little.
     """
     if targets.count == 0:
         return TemperatureLaw()
     held, truth = outlook.rows(targets.mask).double(), targets.outcome[targets.mask]
+    prior = torch.tensor(PRIOR_DEVIATIONS, dtype=torch.float64)
 
     @torch.enable_grad()
     def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
         free = torch.tensor(point, dtype=torch.float64, requires_grad=True)
         tau = _temperature(held.total, free[0].to(held.total.device), free[1].to(held.total.device))
-        loss = held.tempered(tau).surprise(truth).sum() + free.square().sum() / (2.0 * PRIOR_DEVIATION**2)
+        loss = held.tempered(tau).surprise(truth).sum() + (free / prior).square().sum() / 2.0
         (gradient,) = torch.autograd.grad(loss, free)
         return float(loss.detach()), gradient.numpy()
 
     best: Any = minimize(objective, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(None, None), (0.0, None)])
     return TemperatureLaw(float(best.x[0]), float(best.x[1]), targets.count)
+
+
+def carry_over(law: TemperatureLaw, judged: Outlook, final: Outlook) -> TemperatureLaw:
+    """Return the law for a network that has learned on since: forecasts are to be as sure as those it was fitted to.
+
+    What a network learns from the last outcomes makes it surer by itself; the law of its predecessor on top would be
+    too much. The offset is moved, the slope stays.
+
+    Args:
+        law: fitted to the forecasts ``judged``.
+        judged: forecasts, by a network that had not seen the outcomes, of what was held out.
+        final: forecasts of the same by the network that has.
+    """
+    if law.count == 0:
+        return law
+    wanted = law.apply(judged).sureness()
+
+    def excess(offset: float) -> float:
+        return replace(law, offset=offset).apply(final).sureness() - wanted
+
+    low, high = law.offset - LARGEST_MOVE, law.offset + LARGEST_MOVE
+    if excess(low) * excess(high) > 0:  # forecasts that no temperature brings there: all classes alike, or one for sure
+        return law
+    return replace(law, offset=float(brentq(excess, low, high, xtol=1e-6)))
 
 
 def _temperature(total: Tensor, offset: float | Tensor, slope: float | Tensor) -> Tensor:

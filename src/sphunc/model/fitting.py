@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sphunc.errors import DataError
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.calibration import TemperatureLaw, fit_temperature
+from sphunc.model.calibration import TemperatureLaw, carry_over, fit_temperature
 from sphunc.model.config import SphUncConfig
 from sphunc.model.conformal import ConformalScores
 from sphunc.model.history import Callback, EpochRecord
@@ -267,6 +267,8 @@ def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitt
     rows = temperature.apply(carry.outlook).rows(held.mask)
     scores = ConformalScores(rows.scores(held.outcome[held.mask]).sort().values, "agents" if by_agents else "times")
     structure = _final_structure(session, network, observed, carry)
+    final = outlook_of(network(observed, structure.links, structure.gates))
+    temperature = carry_over(temperature, carry.outlook.rows(held.mask), final.rows(held.mask))
     return Fitted(network, structure, temperature, scores, history, carry.epochs)
 
 

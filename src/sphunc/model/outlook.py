@@ -48,6 +48,13 @@ class Outlook:
         assert self.variance is not None
         return Outlook(None, self.mean, self.variance * tau.unsqueeze(-1).square(), self.total)
 
+    def sureness(self) -> float:
+        """How sure the forecasts are on average: the mean largest probability, or minus the mean log deviation."""
+        if self.log_probabilities is not None:
+            return float(self.log_probabilities.amax(-1).exp().mean())
+        assert self.variance is not None
+        return -0.5 * float(self.variance.log().mean())
+
     def surprise(self, outcome: Tensor) -> Float[Tensor, "*batch"]:
         """Negative log-likelihood of each outcome, in nats, summed over the numbers of an agent."""
         if self.log_probabilities is not None:
