@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-import sphunc.nn.structural as structural
 from sphunc.nn.structural import influence_sum
 
 N, D = 5, 4
@@ -13,24 +12,23 @@ def normal(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-@pytest.fixture(params=[2**22, 1], ids=["at once", "link by link"])
-def chunk(request, monkeypatch):
-    monkeypatch.setattr(structural, "GATHER_CHUNK", request.param)
+SORTED = LINKS[:, (LINKS[1] * N + LINKS[0]).argsort()]
+REPEATED = torch.cat([LINKS, LINKS[:, :2]], 1)
 
 
-@pytest.mark.usefixtures("chunk")
-def test_sum_is_its_equation():
-    values, gates = normal(N, D), normal(K, seed=1)
+@pytest.mark.parametrize("links", [LINKS, SORTED, REPEATED], ids=["any order", "sorted", "repeated"])
+def test_sum_is_its_equation(links):
+    values, gates = normal(N, D), normal(links.shape[1], seed=1)
     expected = torch.zeros(N, D, dtype=torch.float64)
-    for (source, target), gate in zip(LINKS.T.tolist(), gates, strict=True):
+    for (source, target), gate in zip(links.T.tolist(), gates, strict=True):
         expected[target] += gate * values[source]
-    torch.testing.assert_close(influence_sum(values, LINKS, gates), expected)
+    torch.testing.assert_close(influence_sum(values, links, gates), expected)
 
 
-@pytest.mark.usefixtures("chunk")
-def test_gradients():
-    inputs = (normal(N, D).requires_grad_(), normal(K, seed=1).requires_grad_())
-    assert torch.autograd.gradcheck(lambda v, g: influence_sum(v, LINKS, g), inputs)
+@pytest.mark.parametrize("links", [LINKS, SORTED], ids=["any order", "sorted"])
+def test_gradients(links):
+    values, gates = normal(N, D).requires_grad_(), normal(K, seed=1)
+    assert torch.autograd.gradcheck(lambda v: influence_sum(v, links, gates), values)
 
 
 def test_nothing_reaches_an_agent_without_parents_or_a_world_without_links():
