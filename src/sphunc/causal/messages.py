@@ -55,9 +55,11 @@ def weigh_messages(problem: Problem, lags: int, min_effect: float, phi: float | 
     The strongest direction is passed on with weight 1, so that coefficients are those of states seen without noise.
     Where there are too few rows to tell the directions apart, the problem is returned as it is.
     """
-    _, times, dim = problem.panel.shape
+    dim = problem.panel.shape[2]
     targets = spread_targets(problem, POOLED_TARGETS)
-    if len(targets) * (times - 2) < ROWS_PER_COEFFICIENT * dim or dim == 1:
+    present = problem.panel.present[targets]
+    rows = int((present[:, 1:] & present[:, :-1]).sum()) - len(targets)
+    if rows < ROWS_PER_COEFFICIENT * 2 * dim or dim == 1:
         return problem
     plain, weighed = problem, problem
     for _ in range(WEIGHINGS):

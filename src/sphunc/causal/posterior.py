@@ -99,9 +99,12 @@ def moments(columns: Columns, usable: Tensor, hyper: Hyper) -> Moments:
     share = hyper.effective / hyper.dim
     matrix, _, rank = project_out(share * gram(columns, hyper.phi), columns.nuisance)
     rows = columns.rows.double() - (1 if math.isinf(hyper.phi) else 0)
-    degrees = (rows * hyper.effective - rank).clamp(min=1)
+    free = rows * hyper.effective - rank
+    degrees = free.clamp(min=1)
     count = usable.sum(1).double()
-    noise = _noise(matrix, degrees, hyper, count)
+    # Where the nuisance explains everything, what is left of the products is rounding: nothing, at unit noise.
+    matrix = torch.where((free >= 1)[:, None, None], matrix, torch.zeros_like(matrix))
+    noise = torch.where(free >= 1, _noise(matrix, degrees, hyper, count), torch.ones_like(free))
     spike = noise / hyper.min_effect**2 if hyper.min_effect > 0 else None
     return Moments(matrix, degrees, noise, noise / hyper.tau**2, spike, usable, count)
 

@@ -95,7 +95,7 @@ def carry_over(law: TemperatureLaw, judged: Outlook, final: Outlook) -> Temperat
         return replace(law, offset=offset).apply(final).sureness() - wanted
 
     low, high = law.offset - LARGEST_MOVE, law.offset + LARGEST_MOVE
-    if excess(low) * excess(high) > 0:  # forecasts that no temperature brings there: all classes alike, or one for sure
+    if not excess(low) * excess(high) < 0:  # no temperature brings them there: all classes alike, or one for sure
         return law
     return replace(law, offset=float(brentq(excess, low, high, xtol=1e-6)))
 

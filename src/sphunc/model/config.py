@@ -47,7 +47,7 @@ class SphUncConfig(BaseModel):
     grouping: Literal["hyperedges", "pairs"] = "hyperedges"
     """Groups as they are, or torn into pairs."""
     initial_projection: Literal["signal", "gaussian"] = "signal"
-    """Projection before training: along what varies between agents, or at random."""
+    """Projection before training: along what lasts from one time to the next, or at random."""
     kappa_from: Literal["direction", "evidence"] = "evidence"
     """What the concentration head reads: the direction alone (the paper), or how much evidence there is."""
     outcome_evidence: bool = True

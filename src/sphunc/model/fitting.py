@@ -62,9 +62,10 @@ class Session:
     losses: LossFunction
 
     def generator(self, stream: int, index: int = 0) -> torch.Generator:
-        """Return a generator of its own for each use, on the device of the data."""
+        """Return a generator of its own for each use, on the device of the data; networks are made on the CPU."""
         seed = (self.seed * 1_000_003 + stream * 1009 + index) % 2**63
-        return torch.Generator(device=self.data.device).manual_seed(seed)
+        device = torch.device("cpu") if stream == WEIGHTS else self.data.device
+        return torch.Generator(device=device).manual_seed(seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class Carry:
     """What finished stages hand on.
 
     Attributes:
-        epochs: passes that held-out outcomes chose; 0 before any stage has chosen.
+        epochs: passes that held-out outcomes chose, and those of a refit; 0 before any stage has chosen.
         empirical: cross-fitted errors ``[T, N]``, or None.
         outlook: forecasts of held-out agents or times ``[T, N, ...]``, or None.
         network: weights of the network trained so far, or None.
@@ -178,6 +179,7 @@ def _members(session: Session, name: str, observed: Any, targets: Targets, fold:
         with torch.no_grad():
             network.learn_scale(observed)
         mine = targets if fold is None else targets.only(fold != k)
+        mine = mine if mine.count else targets  # all labelled agents are in one fold: there is nobody else to learn from
         generator = session.generator(STREAMS[name], k)
         members.append(Member(network, make_optimizer(network, session.config), generator, mine))
     return members
@@ -214,7 +216,8 @@ def finish(session: Session, stage: Stage, carry: Carry) -> Carry:
         errors = outlook.squared_error(judged.outcome, judged.mask)
         return Carry(stage.best_epoch + 1, errors, outlook, None, stage.structure)
     weights = {name: value.clone() for name, value in stage.members[0].network.state_dict().items()}
-    carry = replace(carry, epochs=stage.best_epoch + 1, network=weights, structure=stage.structure)
+    before = carry.epochs if stage.name == REFIT else 0
+    carry = replace(carry, epochs=before + stage.best_epoch + 1, network=weights, structure=stage.structure)
     return _look_ahead(session, stage, carry) if stage.name == TRAIN and not session.plan.by_agents else carry
 
 
@@ -249,8 +252,8 @@ def check_outcomes(session: Session) -> None:
 def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitted:
     """Make the fitted model: calibrate on held-out outcomes, then take in every time that may be seen.
 
-    The held-out forecasts were made with the structure and support that training used; only now are both renewed on
-    all times, so that nothing of the calibration targets helped to predict them.
+    The held-out forecasts were made with the structure and support that training used; what is renewed on all times
+    is renewed after them, so that nothing of the calibration targets helped to predict them.
     """
     assert carry.network is not None
     assert carry.outlook is not None

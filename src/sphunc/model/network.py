@@ -28,6 +28,7 @@ from sphunc.nn.aleatoric import AleatoricHead, contaminated_log_probabilities, f
 from sphunc.nn.concentration import ConcentrationHead, kernel_support, scaled_entropy, supported_concentration
 from sphunc.nn.context import drop
 from sphunc.nn.encoder import Encoded, Encoder, encode
+from sphunc.nn.filling import some_rows
 from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
 from sphunc.nn.outcome import Readout, Temperature, temper
 from sphunc.sphere import vmf_entropy
@@ -40,6 +41,7 @@ HALF_SUPPORT = 50.0
 INITIAL_NOISE = -2.0
 INITIAL_READOUT = 4.0
 LEAST_NOISE = 1e-4
+LEAST_MOVE = 1e-6
 # The head of the noise starts with no opinion, and has further to go than what starts at the signal.
 NOISE_PACE = 2.0
 
@@ -158,7 +160,8 @@ class Network(nn.Module):
             self._learn_persistence(observed)
         if by_signal:
             x = self.encoder.standardise(observed.x, observed.x_mask)
-            origin = self.encoder.mean / self.encoder.deviation
+            moves = x[observed.present].square().mean(0) > LEAST_MOVE  # a feature that never changes says nothing
+            origin = torch.where(moves, self.encoder.mean / self.encoder.deviation, 0.0)
             weight, bias = signal_projection(x, observed.present, origin, self.config.dim, self.generator)
             self.encoder.weight.copy_(weight)
             self.encoder.bias.copy_(bias)
@@ -203,7 +206,8 @@ class Network(nn.Module):
         if not self.config.support:
             return
         seen = self.latents(observed)[observed.present]
-        self.support = seen[:: max(1, -(-len(seen) // MOST_SUPPORT))].clone()
+        seen = seen[seen.any(-1)]  # who showed no feature points nowhere
+        self.support = seen[some_rows(len(seen), MOST_SUPPORT).to(seen.device)]
         self.counts_for = torch.tensor(len(seen) / max(1, len(self.support)), device=seen.device)
 
     def blocks(self) -> dict[str, list[nn.Parameter]]:
@@ -217,7 +221,8 @@ class Network(nn.Module):
 
     def matrices(self) -> dict[nn.Parameter, float]:
         """Parameters that come by the hundred, where the others are single gains, with their relative paces."""
-        many = {self.encoder: 1.0, self.evidence.context: 1.0, self.aleatoric: NOISE_PACE, self.readout: 1.0}
+        faster = min(NOISE_PACE, 1.0 / self.config.matrix_pace)  # never faster than the gains
+        many = {self.encoder: 1.0, self.evidence.context: 1.0, self.aleatoric: faster, self.readout: 1.0}
         paces = {parameter: pace for part, pace in many.items() for parameter in part.parameters()}
         return {**paces, self.evidence.outcome_directions: 1.0, self.step.change: 1.0}
 

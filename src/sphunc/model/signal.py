@@ -101,13 +101,14 @@ def lasting_plane(x: Features, present: Bool[Tensor, "time agent"], most: int) -
 
 
 def _offset(plane: Tensor, origin: Tensor, reach: Tensor) -> Float[Tensor, " rank_and_one"]:
+    dtype, origin, plane, reach = plane.dtype, origin.double(), plane.double(), reach.double()
     inside = origin @ plane
     outside = (origin.square().sum() - inside.square().sum()).clamp(min=0).sqrt()
     offset = torch.cat([inside, outside.unsqueeze(0)])
     offset = offset * (reach / offset.norm().clamp(min=torch.finfo(reach.dtype).tiny)).clamp(max=1.0)
     missing = (LEAST_OFFSET * reach).square() - offset.square().sum()
     offset[-1] = (offset[-1].square() + missing.clamp(min=0)).sqrt()
-    return offset
+    return offset.to(dtype)
 
 
 def outcome_directions(

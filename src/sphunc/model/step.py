@@ -19,7 +19,7 @@ from sphunc.model.evidence import inverse_softplus
 from sphunc.nn.concentration import cap
 from sphunc.nn.structural import influence_sum
 
-# The map of messages starts as the identity; it has D^2 entries, and learns at this pace relative to the gains.
+# The map of messages starts as the identity; it has D^2 entries, and learns at this pace relative to other matrices.
 MAP_PACE = 0.02
 # In units of D / 2, as all concentrations.
 INITIAL_STRENGTH, INITIAL_SETTLED = 6.0, 1.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import torch
 
-from sphunc._typing import Bool, Float, Tensor
+from sphunc._typing import Bool, Float, Int, Tensor
 
 MOST_FACTORS = 32
 ROUNDS = 6
@@ -27,7 +27,7 @@ def learn_factors(
     r"""Loadings L and noise :math:`\Psi` of standardised features, by alternating principal axes and filling.
 
     At most half as many factors as features; more than the data have do no harm, since the noise takes up the rest.
-    Nothing is learned, and nothing will be filled in, where all entries are observed or there is a single feature.
+    Nothing is learned, and nothing will be filled in, where there is a single feature.
 
     Args:
         x: standardised features, 0 where not observed.
@@ -35,12 +35,12 @@ def learn_factors(
     """
     seen = mask.any(1)
     x, mask = x[seen], mask[seen]
-    step = max(1, -(-len(x) // ROWS_TO_LEARN))
-    x, mask = x[::step].double(), mask[::step]
+    some = some_rows(len(x), ROWS_TO_LEARN).to(x.device)
+    x, mask = x[some].double(), mask[some]
     features = x.shape[1]
     rank = min(MOST_FACTORS, features // 2, len(x) // 2)
     loadings, noise = x.new_zeros(features, 0), x.new_ones(features)
-    if rank == 0 or bool(mask.all()):
+    if rank == 0:
         return loadings, noise
     lost = (~mask).double().mean(0)
     for _ in range(ROUNDS):
@@ -51,6 +51,16 @@ def learn_factors(
         noise = (covariance - loadings @ loadings.mT).diagonal().clamp(min=LEAST_NOISE)
     # Rows first, as a file gives them back: sums in another order would differ in the last bit after loading.
     return loadings.contiguous(), noise
+
+
+def some_rows(count: int, most: int) -> Int[Tensor, " row"]:
+    """Indices of at most ``most`` of ``count`` rows, drawn the same way every time, in order.
+
+    Drawn, not every k-th: rows come agent by agent, and a stride may always meet the same agents.
+    """
+    if count <= most:
+        return torch.arange(count)
+    return torch.randperm(count, generator=torch.Generator().manual_seed(count))[:most].sort().values
 
 
 def _covariance(x: Tensor, unseen: Tensor) -> Tensor:
