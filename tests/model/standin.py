@@ -53,7 +53,7 @@ class StandIn(nn.Module):
         total = torch.sigmoid(self.doubt[0] + self.doubt[1] * spread)
         variance = (self.noise + 0 * spread).exp()
         if self.numeric:
-            return Run(None, out, variance, total)
+            return Run(None, out, variance.unsqueeze(-1).expand_as(out), total)
         return Run(out.log_softmax(-1), None, variance, total)
 
     def blocks(self):
@@ -72,7 +72,7 @@ def losses(network, run, observed, targets, config, empirical):
     if run.mean is None:
         nll = -run.log_probabilities.gather(-1, targets.outcome[..., None])[..., 0]
     else:
-        nll = ((targets.outcome - run.mean).square().sum(-1) / run.variance + run.variance.log()) / 2
+        nll = ((targets.outcome - run.mean).square() / run.variance + run.variance.log()).sum(-1) / 2
     prediction = nll[targets.mask].mean()
     entropy = prediction.new_zeros(())
     if empirical is not None:

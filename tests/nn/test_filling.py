@@ -95,11 +95,10 @@ def test_learned_factors_give_the_covariance():
     torch.testing.assert_close(covariance.float(), truth.mT @ truth / len(truth), atol=0.06, rtol=0)
 
 
-@pytest.mark.parametrize("case", ["all observed", "single feature", "nobody", "nothing observed"])
-def test_no_factors_where_there_is_nothing_to_fill_or_to_fill_from(case):
+@pytest.mark.parametrize("case", ["single feature", "nobody", "nothing observed"])
+def test_no_factors_where_there_is_nothing_to_learn_from(case):
     x, mask = damaged()
     x, mask = {
-        "all observed": (x, torch.ones_like(mask)),
         "single feature": (x[:, :1], mask[:, :1]),
         "nobody": (x[:0], mask[:0]),
         "nothing observed": (x * 0, torch.zeros_like(mask)),
@@ -115,13 +114,30 @@ def test_a_row_of_which_nothing_was_observed_teaches_nothing():
         torch.testing.assert_close(got, expected)
 
 
-def test_many_rows_are_thinned_evenly(monkeypatch):
+def test_many_rows_are_thinned_the_same_way_every_time(monkeypatch):
     truth, mask = planted(0.2)
     x = torch.where(mask, truth, 0.0)
-    expected = learn_factors(x[::5], mask[::5])
+    kept = filling.some_rows(len(x), 100)
+    expected = learn_factors(x[kept], mask[kept])
     monkeypatch.setattr(filling, "ROWS_TO_LEARN", 100)
     for got, one in zip(learn_factors(x, mask), expected, strict=True):
         torch.testing.assert_close(got, one)
+
+
+def test_thinned_rows_meet_every_agent():
+    agents, times = 1000, 40
+    kept = filling.some_rows(agents * times, 4096)
+    assert len(kept) == len(kept.unique()) == 4096
+    assert len((kept % agents).unique()) > 950
+    assert torch.equal(filling.some_rows(7, 10), torch.arange(7))
+
+
+def test_complete_training_rows_teach_what_to_fill_in_later():
+    truth, mask = planted(0.3)
+    loadings, noise = learn_factors(truth, torch.ones_like(mask))
+    filled = filling.fill(torch.where(mask, truth, 0.0).double(), mask, loadings, noise)
+    lost = ~mask
+    assert (filled - truth)[lost].square().mean() < 0.3 * truth[lost].square().mean()
 
 
 @pytest.mark.parametrize("constant", [1, 6, 7])

@@ -170,7 +170,7 @@ class SphUnc(WhatIf):
             horizon=self.config_.horizon,
             epistemic=run.epistemic[-1].cpu(),
             epistemic_scaled=run.epistemic_scaled[-1].cpu(),
-            aleatoric=run.variance[-1].cpu(),
+            aleatoric=(run.variance if run.mean is None else run.variance.mean(-1))[-1].cpu(),
             total=last.total,
             class_names=self.known_.classes,
             probabilities=None if last.log_probabilities is None else last.log_probabilities.exp(),

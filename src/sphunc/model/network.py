@@ -53,7 +53,7 @@ class Run:
     Attributes:
         log_probabilities: of C classes, or None.
         mean: of K numbers, or None.
-        variance: aleatoric part, of the logits or of the numbers.
+        variance: aleatoric part, of the logits ``[T, N]`` or of the numbers ``[T, N, K]``.
         kappa: concentration of the state that the forecast reads.
         epistemic: its entropy in nats; ``epistemic_scaled`` the same in [0, 1].
         total: both parts, fused.
@@ -342,8 +342,8 @@ class Network(nn.Module):
         )
         if self.numeric:
             out = out if offset is None else out + offset
-            spread = self.scale.square().mean()
-            return Run(None, self.centre + self.scale * out, variance * spread, *shared[1:])
+            each = variance.unsqueeze(-1) * self.scale.square()
+            return Run(None, self.centre + self.scale * out, each, *shared[1:])
         return Run(self._log_probabilities(out, variance, total), None, *shared)
 
     def _log_probabilities(self, logits: Tensor, variance: Tensor, total: Tensor) -> Tensor:
