@@ -97,7 +97,8 @@ def carry_over(law: TemperatureLaw, judged: Outlook, final: Outlook) -> Temperat
     low, high = law.offset - LARGEST_MOVE, law.offset + LARGEST_MOVE
     if not excess(low) * excess(high) < 0:  # no temperature brings them there: all classes alike, or one for sure
         return law
-    return replace(law, offset=float(brentq(excess, low, high, xtol=1e-6)))
+    found: Any = brentq(excess, low, high, xtol=1e-6)
+    return replace(law, offset=float(found))
 
 
 def _temperature(total: Tensor, offset: float | Tensor, slope: float | Tensor) -> Tensor:
