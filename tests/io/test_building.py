@@ -3,11 +3,12 @@
 import csv
 import io
 import math
+import re
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from sphunc import DataError, read_tables
@@ -93,6 +94,8 @@ def number(cell):
 
 
 def check_against_slow_reading(data, tables):
+    # Python's reader takes a lone carriage return for the end of a line, where read_tables takes it for blank space.
+    assume(not any(re.search(rb"\r(?!\n)", text) for text in tables.values()))
     times = {str(time): t for t, time in enumerate(data.times)}
     agents = {str(one): n for n, one in enumerate(data.node_ids)}
 
