@@ -94,8 +94,6 @@ def number(cell):
 
 
 def check_against_slow_reading(data, tables):
-    # Python's reader takes a lone carriage return for the end of a line, where read_tables takes it for blank space.
-    assume(not any(re.search(rb"\r(?!\n)", text) for text in tables.values()))
     times = {str(time): t for t, time in enumerate(data.times)}
     agents = {str(one): n for n, one in enumerate(data.node_ids)}
 
@@ -144,6 +142,11 @@ def _iso(text):
     return text
 
 
+def has_lone_return(tables):
+    # Python's reader takes a lone carriage return for the end of a line, where read_tables takes it for blank space.
+    return any(re.search(rb"\r(?!\n)", text) for text in tables.values())
+
+
 def outcome_of(tables, **options):
     try:
         return read(tables, **options)
@@ -159,6 +162,7 @@ EXAMPLES = settings(max_examples=500, deadline=None, suppress_health_check=list(
 def test_mutated_cells_give_a_data_error_or_the_right_object(tables):
     data = outcome_of(tables, allow_rare_classes=True)
     if data is not None:
+        assume(not has_lone_return(tables))
         check_against_slow_reading(data, tables)
 
 
@@ -167,6 +171,7 @@ def test_mutated_cells_give_a_data_error_or_the_right_object(tables):
 def test_mutated_bytes_give_a_data_error_or_the_right_object(tables):
     data = outcome_of(tables, allow_rare_classes=True)
     if data is not None:
+        assume(not has_lone_return(tables))
         check_against_slow_reading(data, tables)
 
 
