@@ -17,6 +17,7 @@ from torch import Tensor
 from sphunc.causal.estimation import POOLED_TARGETS, Problem, estimate, hyper_parameters, spread_targets
 from sphunc.causal.panel import with_values
 from sphunc.errors import ArgumentError
+from sphunc.nn.structural import influence_sum
 
 ROUNDS = 12
 WEIGHINGS = 2  # a third changes AUPRC by less than 0.01
@@ -35,18 +36,18 @@ def learn_message_map(problem: Problem, lags: int, min_effect: float, seed: int 
     residual = _residuals(problem)
     plain = problem.panel.values
     weight = torch.ones_like(problem.candidates.links[0], dtype=plain.dtype)
-    rotation = procrustes(residual, _received(problem, plain, weight))
+    rotation = procrustes(residual, _received(problem, weight))
     for _ in range(ROUNDS):
-        mapped = replace(problem, panel=with_values(replace(problem.panel, route=rotation.T), plain))
+        mapped = _through(problem, rotation.T)
         hyper = hyper_parameters(mapped, lags, min_effect, seed=seed)
         result = estimate(mapped, hyper, seed=seed)
         weight = (result.probability * result.strength).to(plain)
-        latest = procrustes(residual, _received(problem, plain, weight))
+        latest = procrustes(residual, _received(problem, weight))
         settled = float((latest * rotation).sum() / dim) > SETTLED
         rotation = latest
         if settled:
             break
-    return replace(problem, panel=with_values(replace(problem.panel, route=rotation.T), plain))
+    return _through(problem, rotation.T)
 
 
 def weigh_messages(problem: Problem, lags: int, min_effect: float, phi: float | None = None, seed: int = 0) -> Problem:
@@ -57,27 +58,24 @@ def weigh_messages(problem: Problem, lags: int, min_effect: float, phi: float | 
     """
     dim = problem.panel.shape[2]
     targets = spread_targets(problem, POOLED_TARGETS)
-    present = problem.panel.present[targets]
-    rows = int((present[:, 1:] & present[:, :-1]).sum()) - len(targets)
+    rows = int(_kept(problem)[targets].sum()) - len(targets)
     if rows < ROWS_PER_COEFFICIENT * 2 * dim or dim == 1:
         return problem
-    plain, weighed = problem, problem
+    weighed = problem
     for _ in range(WEIGHINGS):
         hyper = hyper_parameters(weighed, lags, min_effect, phi, targets=targets, learn=False, seed=seed)
         result = estimate(weighed, hyper, targets=targets, seed=seed)
-        weight = (result.probability * result.strength).to(plain.panel.values)
-        route = _regression(plain, weight, targets)
-        weighed = replace(plain, panel=with_values(replace(plain.panel, route=route), plain.panel.values))
+        weight = (result.probability * result.strength).to(problem.panel.values)
+        weighed = _through(problem, _regression(problem, weight, targets))
     return weighed
 
 
 def _regression(problem: Problem, weight: Tensor, targets: Tensor) -> Tensor:
     """Coefficients ``[D, D]`` of what was received, beside all of the own state and of the groups' pull."""
-    panel = problem.panel
-    kept = (panel.present[:, 1:] & panel.present[:, :-1]).unsqueeze(-1).to(panel.values.dtype)
+    panel, kept = problem.panel, _kept(problem)
     columns = [panel.values[:, :-1], *([] if panel.pull is None else [panel.pull[:, :-1]])]
     demeaned = [_demean(column, kept)[targets].flatten(0, 1) for column in columns]
-    received = _received(problem, panel.values, weight)[targets].flatten(0, 1)
+    received = _received(problem, weight)[targets].flatten(0, 1)
     design = torch.cat([*demeaned, received], 1)
     outcome = _demean(panel.values[:, 1:], kept)[targets].flatten(0, 1)
     normal = design.mT @ design
@@ -95,20 +93,28 @@ def procrustes(outcome: Tensor, received: Tensor) -> Tensor:
 
 def _residuals(problem: Problem) -> Tensor:
     """What each state does beyond the agent's own past and mean, ``[N, T-1, D]``."""
-    values = problem.panel.values
-    kept = (problem.panel.present[:, 1:] & problem.panel.present[:, :-1]).unsqueeze(-1).to(values.dtype)
+    values, kept = problem.panel.values, _kept(problem)
     after, before = _demean(values[:, 1:], kept), _demean(values[:, :-1], kept)
     slope = (after * before).sum() / before.square().sum()
     return after - slope * before
 
 
-def _received(problem: Problem, values: Tensor, weight: Tensor) -> Tensor:
-    source, target = problem.candidates.links
-    kept = (problem.panel.present[:, 1:] & problem.panel.present[:, :-1]).unsqueeze(-1).to(values.dtype)
-    total = torch.zeros_like(values[:, :-1])
-    for part in torch.arange(len(source), device=source.device).split(65536):
-        total.index_add_(0, target[part], values[source[part], :-1] * weight[part, None, None])
-    return _demean(total, kept)
+def _received(problem: Problem, weight: Tensor) -> Tensor:
+    """Sum of what reaches each agent at every time but the last, without its mean, ``[N, T-1, D]``."""
+    sent = problem.panel.values[:, :-1]
+    total = influence_sum(sent.flatten(1), problem.candidates.links, weight).view(sent.shape)
+    return _demean(total, _kept(problem))
+
+
+def _kept(problem: Problem) -> Tensor:
+    """1 for the steps at both ends of which an agent was seen, ``[N, T-1, 1]``."""
+    present = problem.panel.present
+    return (present[:, 1:] & present[:, :-1]).unsqueeze(-1).to(problem.panel.values.dtype)
+
+
+def _through(problem: Problem, route: Tensor) -> Problem:
+    """Return the problem with messages through a map."""
+    return replace(problem, panel=with_values(replace(problem.panel, route=route), problem.panel.values))
 
 
 def _demean(values: Tensor, kept: Tensor) -> Tensor:

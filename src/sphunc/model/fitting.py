@@ -179,9 +179,8 @@ def _members(session: Session, name: str, observed: Any, targets: Targets, fold:
         with torch.no_grad():
             network.learn_scale(observed)
         mine = targets if fold is None else targets.only(fold != k)
-        mine = (
-            mine if mine.count else targets
-        )  # all labelled agents are in one fold: there is nobody else to learn from
+        if mine.count == 0:  # all labelled agents are in one fold: there is nobody else to learn from
+            mine = targets
         generator = session.generator(STREAMS[name], k)
         members.append(Member(network, make_optimizer(network, session.config), generator, mine))
     return members
