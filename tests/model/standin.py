@@ -36,6 +36,9 @@ class StandIn(nn.Module):
     def learn_scale(self, observed):
         self.scale.copy_(observed.x.flatten(0, 1).std(0).clamp(min=1e-3))
 
+    def prepare(self, observed):
+        return observed
+
     def latents(self, observed):
         return nn.functional.normalize(observed.x / self.scale @ self.encoder.mT + 1e-6, dim=-1)
 

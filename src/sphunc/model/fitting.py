@@ -154,6 +154,8 @@ def make_stage(session: Session, name: str, carry: Carry) -> Stage:
     members = _members(session, name, observed, targets, fold)
     if name == REFIT and carry.network is not None:
         load_weights(members[0].network, carry.network)
+    prepare: Any = members[0].network.prepare  # members differ in what they learn from, not in what they see
+    observed = prepare(observed)
     # Before training all networks are the same: what the folds began with, the next stage may begin with.
     structure = carry.structure if name == TRAIN else None
     structure = structure or _structure(session, members[0].network, observed)
@@ -167,7 +169,7 @@ def make_stage(session: Session, name: str, carry: Carry) -> Stage:
     elif whole:
         stage.epochs = max(carry.epochs, 1)
     else:
-        stage.watched = observe(data, plan.validation[-1] + 1)
+        stage.watched = prepare(observe(data, plan.validation[-1] + 1))
         stage.judged = targets_of(data, config.horizon, plan.validation).until(plan.validation[-1] + 1)
     return stage
 
@@ -259,10 +261,10 @@ def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitt
     assert carry.network is not None
     assert carry.outlook is not None
     by_agents = session.plan.by_agents
-    observed = observe(session.data)
     network: Any = session.make_network(session.generator(WEIGHTS)).to(session.data.device)
     load_weights(network, carry.network)
     network.eval()
+    observed = network.prepare(observe(session.data))
     network.store_support(observed)
     held = targets_of(
         session.data, session.config.horizon, session.plan.train if by_agents else session.plan.calibration

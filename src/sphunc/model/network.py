@@ -12,7 +12,7 @@ steps: it is a simulation without intervention.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -27,7 +27,7 @@ from sphunc.model.step import Step
 from sphunc.nn.aleatoric import AleatoricHead, contaminated_log_probabilities, flattening, squashed_variance
 from sphunc.nn.concentration import ConcentrationHead, kernel_support, scaled_entropy, supported_concentration
 from sphunc.nn.context import drop
-from sphunc.nn.encoder import Encoded, Encoder, encode
+from sphunc.nn.encoder import Encoded, Encoder
 from sphunc.nn.filling import some_rows
 from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
 from sphunc.nn.outcome import Readout, Temperature, temper
@@ -159,7 +159,8 @@ class Network(nn.Module):
             self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
             self._learn_persistence(observed)
         if by_signal:
-            x = self.encoder.standardise(observed.x, observed.x_mask)
+            observed = self.prepare(observed)
+            x = self._standard(observed)
             moves = x[observed.present].square().mean(0) > LEAST_MOVE  # a feature that never changes says nothing
             origin = torch.where(moves, self.encoder.mean / self.encoder.deviation, 0.0)
             weight, bias = signal_projection(x, observed.present, origin, self.config.dim, self.generator)
@@ -196,9 +197,18 @@ class Network(nn.Module):
             carried.append(torch.where(observed.y_mask[time].unsqueeze(-1), z[time], carried[-1]))
         return torch.stack(carried)
 
+    @torch.no_grad()
+    def prepare(self, observed: Observed) -> Observed:
+        """Standardise and fill features once, for the many passes in which neither data nor statistics change."""
+        return replace(observed, standard=self.encoder.standardise(observed.x, observed.x_mask))
+
+    def _standard(self, observed: Observed) -> Float[Tensor, "time agent feature"]:
+        ready = observed.standard
+        return self.encoder.standardise(observed.x, observed.x_mask) if ready is None else ready
+
     def latents(self, observed: Observed) -> Float[Tensor, "time agent dim"]:
         """Node-wise directions, before any mixing of agents; zero for an agent of whom nothing was observed."""
-        return self.encoder(observed.x, observed.x_mask).direction
+        return self.encoder.encode(self._standard(observed), observed.x_mask).direction
 
     @torch.no_grad()
     def store_support(self, observed: Observed) -> None:
@@ -235,7 +245,7 @@ class Network(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Run:
         """Forecast from every time of ``observed`` (dropout from ``generator`` while training)."""
-        x = self.encoder.standardise(observed.x, observed.x_mask)
+        x = self._standard(observed)
         if self.training and generator is not None and self.config.dropout > 0:
             x = drop(x, self.config.dropout, generator)
         encoded, filtered = self._believe(observed, x, links, gates, generator)
@@ -246,7 +256,7 @@ class Network(nn.Module):
     @torch.no_grad()
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
         """Return the beliefs, and forecasts for any number of steps from the last time of ``observed``."""
-        x = self.encoder.standardise(observed.x, observed.x_mask)
+        x = self._standard(observed)
         encoded, filtered = self._believe(observed, x, links, gates, None)
         states = self._roll(filtered.ahead[-1], filtered.lasting, observed.pull[-1], links, gates, horizon)
         again = (part[-1:].expand(horizon, *part.shape[1:]) for part in (encoded.length, encoded.observed))
@@ -262,7 +272,7 @@ class Network(nn.Module):
         self, observed: Observed, x: Tensor, links: Tensor, gates: Tensor, generator: torch.Generator | None
     ) -> tuple[Encoded, Filtered]:
         """Encode standardised features, weigh all evidence, and filter it through the structural step."""
-        encoded = encode(x, observed.x_mask, self.encoder.weight, self.encoder.bias)
+        encoded = self.encoder.encode(x, observed.x_mask)
         evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
         return encoded, self._filter(observed, evidence, links, gates)
 

@@ -23,6 +23,7 @@ class Observed:
         present: True where an agent was seen ``[T, N]``.
         groups: all groups of all times, agent i at time t being node ``t * N + i``.
         pull: for each time the averaging matrices of :func:`group_matrices`.
+        standard: features as one network standardises and fills them ``[T, N, F]``, where it has prepared them.
     """
 
     x: Tensor
@@ -32,6 +33,7 @@ class Observed:
     present: Tensor
     groups: Buckets
     pull: tuple[tuple[Tensor, Tensor] | None, ...]
+    standard: Tensor | None = None
 
     @property
     def num_times(self) -> int:

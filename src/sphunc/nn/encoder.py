@@ -122,6 +122,10 @@ class Encoder(nn.Module):
         """Standardise with the statistics learned ``[..., F]``, and fill in what the others let expect."""
         return fill(standardise(x, mask, self.mean, self.deviation), mask, self.loadings, self.noise)
 
+    def encode(self, standard: Float[Tensor, "*batch feature"], mask: Bool[Tensor, "*batch feature"]) -> Encoded:
+        """Encode standardised features ``[..., F]``."""
+        return encode(standard, mask, self.weight, self.bias)
+
     def forward(self, x: Float[Tensor, "*batch feature"], mask: Bool[Tensor, "*batch feature"]) -> Encoded:
         """Encode raw features ``[..., F]``."""
-        return encode(self.standardise(x, mask), mask, self.weight, self.bias)
+        return self.encode(self.standardise(x, mask), mask)
