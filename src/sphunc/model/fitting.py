@@ -178,7 +178,9 @@ def _members(session: Session, name: str, observed: Any, targets: Targets, fold:
     members = []
     for k in range(1 if fold is None else int(fold.max()) + 1):
         network: Any = session.make_network(session.generator(WEIGHTS)).to(session.data.device)
-        with torch.no_grad():
+        if members:  # all begin alike, and have the same statistics
+            load_weights(network, members[0].network.state_dict())
+        else:
             network.learn_scale(observed)
         mine = targets if fold is None else targets.only(fold != k)
         if mine.count == 0:  # all labelled agents are in one fold: there is nobody else to learn from
