@@ -174,6 +174,9 @@ class Network(nn.Module):
         self.evidence.outcome_directions.copy_(direction)
         if not self.numeric:  # numbers begin at what persists of them
             self.readout.weight.copy_(INITIAL_READOUT * direction / self.readout.scale)
+            # A rare class is rare from the start: hundreds of passes would be needed to learn that.
+            count = torch.bincount(observed.y[observed.y_mask], minlength=len(self.centre)).to(self.centre)
+            self.readout.bias.copy_(((count + 1) / (count + 1).mean()).log())
 
     def _learn_persistence(self, observed: Observed) -> None:
         # Numbers begin as the regression on the last one seen, with the variance that it leaves.
@@ -232,9 +235,9 @@ class Network(nn.Module):
     def matrices(self) -> dict[nn.Parameter, float]:
         """Parameters that come by the hundred, where the others are single gains, with their relative paces."""
         faster = min(NOISE_PACE, 1.0 / self.config.matrix_pace)  # never faster than the gains
-        many = {self.encoder: 1.0, self.evidence.context: 1.0, self.aleatoric: faster, self.readout: 1.0}
+        many = {self.encoder: 1.0, self.evidence.context: 1.0, self.aleatoric: faster}
         paces = {parameter: pace for part, pace in many.items() for parameter in part.parameters()}
-        return {**paces, self.evidence.outcome_directions: 1.0, self.step.change: 1.0}
+        return {**paces, self.evidence.outcome_directions: 1.0, self.step.change: 1.0, self.readout.weight: 1.0}
 
     def forward(
         self,
