@@ -42,6 +42,9 @@ class StandIn(nn.Module):
     def latents(self, observed):
         return nn.functional.normalize(observed.x / self.scale @ self.encoder.mT + 1e-6, dim=-1)
 
+    def projected(self, observed):
+        return observed.x / self.scale @ self.encoder.mT
+
     def store_support(self, observed):
         self.support = self.latents(observed)[-1].clone()
 

@@ -219,9 +219,9 @@ class SphUnc(WhatIf):
             aligned = self._prepare(check_data("influence", data))
             with torch.no_grad():
                 network: Any = self.network_
-                latents = network.latents(observe(aligned))
+                projected = network.projected(observe(aligned))
             options: dict[str, Any] = {"max_lag": self.config_.max_lag, "seed": seed_number(self.seed)}
-            structure = learn_structure(latents, aligned, calibrate=True, diagnose=diagnose, **options)
+            structure = learn_structure(projected, aligned, calibrate=True, diagnose=diagnose, **options)
         elif diagnose:
             raise ArgumentError("diagnose=True needs the data again; call influence(data, diagnose=True)")
         if structure.graph is None:

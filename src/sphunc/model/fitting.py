@@ -195,8 +195,8 @@ def _structure(session: Session, network: Any, observed: Any, **options: Any) ->
     if not session.config.scm:
         return no_structure(session.data.device)
     window = session.data.window(0, observed.num_times)
-    latents = network.latents(observed)
-    return learn_structure(latents, window, max_lag=session.config.max_lag, seed=session.seed, **options)
+    projected = network.projected(observed)
+    return learn_structure(projected, window, max_lag=session.config.max_lag, seed=session.seed, **options)
 
 
 def renew_structure(session: Session, stage: Stage) -> None:

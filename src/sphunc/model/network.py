@@ -213,6 +213,10 @@ class Network(nn.Module):
         """Node-wise directions, before any mixing of agents; zero for an agent of whom nothing was observed."""
         return self.encoder.encode(self._standard(observed), observed.x_mask).direction
 
+    def projected(self, observed: Observed) -> Float[Tensor, "time agent dim"]:
+        """Features on the axes of the latents, before they become directions; 0 where nothing was observed."""
+        return self._standard(observed) @ self.encoder.weight.mT
+
     @torch.no_grad()
     def store_support(self, observed: Observed) -> None:
         """Keep training latents (at most 4096 of them, evenly) to recognise what training never showed."""

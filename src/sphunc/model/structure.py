@@ -1,4 +1,4 @@
-"""The influence structure that acts in forecasts: learned from latents, placed on the agents of any data by id."""
+"""The influence structure that acts in forecasts: learned from projected features, placed on the agents of any data by id."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 import torch
 
-from sphunc._typing import Bool, Float, Links, Tensor
+from sphunc._typing import Float, Links, Tensor
 from sphunc.causal import InfluenceGraph, discover
 from sphunc.causal.inputs import SHORTEST
 from sphunc.errors import DataError
 from sphunc.hypergraph import TemporalHypergraph
+from sphunc.model.signal import lasting_components
 
-# Deviation of a coordinate, relative to the first one, below which latents do not vary along it.
-SMALLEST_AXIS = 0.05
 GRAPH_TENSORS = (
     "links",
     "probability",
@@ -59,7 +58,7 @@ def no_structure(device: torch.device | str = "cpu") -> Structure:
 
 
 def learn_structure(
-    latents: Float[Tensor, "time agent dim"],
+    projected: Float[Tensor, "time agent dim"],
     data: TemporalHypergraph,
     *,
     max_lag: int | None,
@@ -67,16 +66,16 @@ def learn_structure(
     calibrate: bool = False,
     diagnose: bool = False,
 ) -> Structure:
-    """Posterior over links from node-wise latents of the times in ``data``; none when there is too little to see.
+    """Posterior over links from the projected features of the times in ``data``; none when there is too little to see.
 
     Fewer than 3 times, a single agent, no group of two, or states that never change leave the structure empty.
     """
-    too_little = latents.shape[0] < SHORTEST or latents.shape[1] < 2 or not bool((data.hyperedge_size > 1).any())
+    too_little = projected.shape[0] < SHORTEST or projected.shape[1] < 2 or not bool((data.hyperedge_size > 1).any())
     if too_little:
-        return no_structure(latents.device)
+        return no_structure(projected.device)
     try:
         graph = discover(
-            principal(latents.detach().double(), data.present.to(latents.device)),
+            lasting_components(projected.detach().double(), data.present.to(projected.device)),
             data=data,
             max_lag=max_lag,
             message_map="weigh",
@@ -85,20 +84,8 @@ def learn_structure(
             diagnose=diagnose,
         )
     except DataError:  # states that never change: nothing to explain, hence nothing to learn
-        return no_structure(latents.device)
-    return of_graph(graph, latents.dtype)
-
-
-def principal(
-    latents: Float[Tensor, "time agent dim"], present: Bool[Tensor, "time agent"]
-) -> Float[Tensor, "time agent rank"]:
-    """Latents in the coordinates in which they vary; those that hardly do would count as much as any once whitened."""
-    seen = latents[present]
-    if len(seen) == 0:
-        return latents
-    _, size, axes = torch.linalg.svd(seen - seen.mean(0), full_matrices=False)
-    kept = max(2, int((size > SMALLEST_AXIS * size[0]).sum()))
-    return latents @ axes[:kept].mT
+        return no_structure(projected.device)
+    return of_graph(graph, projected.dtype)
 
 
 def of_graph(graph: InfluenceGraph, dtype: torch.dtype = torch.float32) -> Structure:
