@@ -155,7 +155,7 @@ def test_a_refit_goes_on_from_the_trained_network(long_data, chosen):
     assert stage.judged is None
     # What the encoder has learned, and times that training did not see, have a say in the links.
     window = made.data.window(0, 5)
-    anew = learn_structure(trained.latents(stage.observed), window, max_lag=made.config.max_lag, seed=made.seed)
+    anew = learn_structure(trained.projected(stage.observed), window, max_lag=made.config.max_lag, seed=made.seed)
     assert torch.equal(stage.structure.gates, anew.gates)
 
 

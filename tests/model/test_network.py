@@ -161,6 +161,28 @@ def test_outcomes_begin_where_their_agents_point(numeric: bool) -> None:
     torch.testing.assert_close(network.readout.weight.detach(), read)
 
 
+def test_classes_begin_as_frequent_as_they_are() -> None:
+    data = world()
+    assert data.y is not None
+    rare = torch.rand(data.y.shape, generator=torch.Generator().manual_seed(0))
+    data = replace(data, y=(rare > 0.9).long() + (rare > 0.97).long())
+    network = make(data)
+    frequency = torch.bincount(data.y[data.y_mask], minlength=3) / data.y_mask.sum()
+    torch.testing.assert_close(network.readout.bias.softmax(-1), frequency, atol=0.02, rtol=0)
+    assert network.readout.bias not in network.matrices()
+
+
+def test_prepared_features_change_no_forecast() -> None:
+    data = world()
+    network, seen = make(data), observe(data)
+    assert not seen.x_mask.all()
+    ready = network.prepare(seen)
+    assert ready.standard is not None
+    for one, other in zip(*(outputs(network(o, LINKS, GATES)) for o in (ready, seen)), strict=True):
+        assert torch.equal(one, other)
+    assert torch.equal(network.latents(ready), network.latents(seen))
+
+
 def test_numbers_begin_at_the_regression_on_the_last_one_seen() -> None:
     data = world()
     numbers = torch.randn(data.num_times, data.num_nodes, 1, generator=torch.Generator().manual_seed(1)).cumsum(0)

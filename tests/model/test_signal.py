@@ -5,6 +5,8 @@ import torch
 
 from sphunc.model.signal import (
     LEAST_OFFSET,
+    SMALLEST_VIEW,
+    lasting_components,
     lasting_plane,
     outcome_directions,
     reliable_directions,
@@ -213,3 +215,55 @@ def test_a_number_points_to_where_it_is_above_its_mean(latents: tuple[torch.Tens
 def test_no_outcome_at_all_points_nowhere(latents: tuple[torch.Tensor, torch.Tensor], y: torch.Tensor) -> None:
     got = outcome_directions(latents[0], y, torch.zeros(3, 5, dtype=torch.bool), torch.zeros(2))
     assert torch.equal(got, torch.zeros(2, 4))
+
+
+def uneven(T: int = 40, N: int = 30, seed: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
+    """Three of six coordinates vary, turned, away from the origin; the second lasts least."""
+    g = torch.Generator().manual_seed(seed)
+    size = torch.tensor([2.0, 1.0, 4 * SMALLEST_VIEW, 0.3 * SMALLEST_VIEW, 0.0, 0.0])
+    lasts = torch.tensor([0.9, 0.3, 0.6, 0.6, 0.6, 0.6])
+    turn = torch.linalg.qr(torch.randn(6, 6, generator=g))[0]
+    kept, new = torch.randn(1, N, 6, generator=g), torch.randn(T, N, 6, generator=g)
+    states = (lasts.sqrt() * kept + (1 - lasts).sqrt() * new) * size @ turn + 3.0
+    return states.double(), torch.rand(T, N, generator=g) > 0.3
+
+
+def test_components_weigh_what_lasts_and_leave_out_what_hardly_varies() -> None:
+    projected, present = uneven()
+    got = lasting_components(projected, present)
+    assert got.shape == (40, 30, 3)
+    length = got.norm(dim=-1, keepdim=True)
+    components = (got * length)[present]  # z = c / sqrt|c| has the length sqrt|c|
+    spread = components.mT @ components / len(components)
+    assert (spread - spread.diagonal().diag()).abs().max() < 0.02
+    torch.testing.assert_close(spread.diagonal(), torch.tensor([0.9, 0.6, 0.3]).double(), atol=0.15, rtol=0)
+
+
+def test_absent_agents_have_no_say_in_the_components() -> None:
+    projected, present = uneven()
+    spoiled = torch.where(present.unsqueeze(-1), projected, 1e3 * torch.arange(6).double())
+    got, expected = (lasting_components(h, present)[present] for h in (spoiled, projected))
+    torch.testing.assert_close(got, expected)
+
+
+def test_a_single_feature_keeps_its_size() -> None:
+    x = torch.randn(6, 50, 1, generator=torch.Generator().manual_seed(0)).double()
+    got = lasting_components(x @ torch.randn(1, 4, generator=torch.Generator().manual_seed(1)).double(), x[..., 0] < 9)
+    assert torch.unique(got.norm(dim=-1)).numel() > 250
+
+
+@pytest.mark.parametrize(
+    ("projected", "seen", "rank"),
+    [
+        (torch.ones(5, 4, 6), slice(0), 6),
+        (torch.ones(5, 4, 6), slice(None), 2),
+        (torch.ones(5, 4, 6).cumsum(0), slice(None), 2),
+    ],
+    ids=["nobody seen", "nothing varies", "one coordinate varies"],
+)
+def test_at_least_two_components_are_left(projected: torch.Tensor, seen: slice, rank: int) -> None:
+    present = torch.zeros(5, 4, dtype=torch.bool)
+    present[seen] = True
+    got = lasting_components(projected, present)
+    assert got.shape == (5, 4, rank)
+    assert got.isfinite().all()

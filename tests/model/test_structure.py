@@ -7,14 +7,13 @@ import torch
 
 from sphunc.causal import discover
 from sphunc.hypergraph import assemble
+from sphunc.model.signal import lasting_components
 from sphunc.model.structure import (
-    SMALLEST_AXIS,
     Structure,
     learn_structure,
     no_structure,
     of_graph,
     place,
-    principal,
     structure_from,
 )
 from sphunc.model.structure import structure_state as state_of
@@ -76,7 +75,8 @@ def test_too_little_to_see_leaves_no_links(latents, data):
 def test_gates_are_posterior_means_and_survive_a_round_trip():
     data = together(5, 4)
     structure = learn_structure(moving(), data, max_lag=1, seed=0)
-    graph = discover(moving().double(), data=data, max_lag=1, message_map="weigh", calibrate=False, diagnose=False)
+    components = lasting_components(moving().double(), data.present)
+    graph = discover(components, data=data, max_lag=1, message_map="weigh", calibrate=False, diagnose=False)
     assert torch.allclose(structure.gates.double(), graph.gates)
     assert structure.gates.dtype == torch.float32
     words, tensors = state_of(structure)
@@ -90,60 +90,3 @@ def test_gates_are_posterior_means_and_survive_a_round_trip():
 def test_no_structure_survives_a_round_trip():
     words, tensors = state_of(no_structure())
     assert structure_from(words, tensors, (), "cpu").graph is None
-
-
-def uneven(T=6, N=20, seed=1):
-    """Latents that vary in three of six coordinates, turned, away from the origin."""
-    g = torch.Generator().manual_seed(seed)
-    size = torch.tensor([2.0, 1.0, 4 * SMALLEST_AXIS, 0.3 * SMALLEST_AXIS, 0.0, 0.0])
-    turn = torch.linalg.qr(torch.randn(6, 6, generator=g))[0]
-    latents = torch.randn(T, N, 6, generator=g) * size @ turn + 3.0
-    return latents.double(), torch.rand(T, N, generator=g) > 0.3
-
-
-def test_coordinates_that_hardly_vary_are_dropped():
-    latents, present = uneven()
-    got = principal(latents, present)
-    assert got.shape == (6, 20, 3)
-    deviation = got[present].std(0)
-    assert deviation.tolist() == sorted(deviation.tolist(), reverse=True)
-    correlation = got[present].T.corrcoef()
-    torch.testing.assert_close(correlation, torch.eye(3, dtype=torch.double))
-
-
-def distances(states):
-    return (states.unsqueeze(0) - states.unsqueeze(1)).norm(dim=-1)
-
-
-def test_distances_are_kept():
-    latents, present = uneven()
-    before, after = (distances(h[present]) for h in (latents, principal(latents, present)))
-    assert (after <= before + 1e-9).all()
-    # What is dropped varies with a deviation of 0.015; no two of a hundred differ by more than ten of those.
-    torch.testing.assert_close(before.square(), after.square(), atol=(10 * 0.3 * SMALLEST_AXIS) ** 2, rtol=0)
-    whole = moving().double()
-    turned = principal(whole, torch.ones(whole.shape[:2], dtype=torch.bool))
-    torch.testing.assert_close(distances(turned.flatten(0, 1)), distances(whole.flatten(0, 1)))
-
-
-def test_absent_agents_have_no_say_in_the_coordinates():
-    latents, present = uneven()
-    spoiled = torch.where(present.unsqueeze(-1), latents, 1e3 * torch.arange(6).double())
-    torch.testing.assert_close(principal(spoiled, present)[present], principal(latents, present)[present])
-
-
-@pytest.mark.parametrize(
-    ("latents", "seen", "rank"),
-    [
-        (moving(T=1).expand(5, -1, -1), slice(0), 6),
-        (torch.ones(5, 4, 6), slice(None), 2),
-        (torch.ones(5, 4, 6).cumsum(0), slice(None), 2),
-    ],
-    ids=["nobody seen", "nothing varies", "one coordinate varies"],
-)
-def test_at_least_two_coordinates_are_left(latents, seen, rank):
-    present = torch.zeros(5, 4, dtype=torch.bool)
-    present[seen] = True
-    got = principal(latents, present)
-    assert got.shape == (5, 4, rank)
-    assert got.isfinite().all()

@@ -1,6 +1,7 @@
 """The loop learns, judges what it did not learn from, updates block by block when told, and keeps the best pass."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from standin import losses, session
 from sphunc.errors import ArgumentError
 from sphunc.model.fitting import Carry, make_stage
 from sphunc.model.targets import Targets
-from sphunc.model.training import advance, batches, judge, make_optimizer, restore_best, train_step, turns
+from sphunc.model.training import _is_better, advance, batches, judge, make_optimizer, restore_best, train_step, turns
 
 
 def stage_of(data, name="train", carry=None, **settings):
@@ -24,7 +25,8 @@ def test_training_lowers_the_loss_and_the_record_tells(long_data):
     assert records[-1].prediction < records[0].prediction - 0.05
     assert [record.epoch for record in records] == list(range(12))
     assert all(math.isfinite(record.validation) and 0 <= record.ece <= 1 for record in records)
-    assert stage.best_score == min(record.validation for record in records)
+    assert stage.lowest_score == min(record.validation for record in records)
+    assert stage.best_score == records[stage.best_epoch].validation
 
 
 def test_the_best_pass_is_restored(long_data):
@@ -33,7 +35,8 @@ def test_the_best_pass_is_restored(long_data):
     restore_best(stage)
     held = judge(stage).rows(stage.judged.mask)
     again = float(held.surprise(stage.judged.outcome[stage.judged.mask]).mean())
-    assert again == pytest.approx(min(record.validation for record in records), abs=1e-6)
+    assert again == pytest.approx(records[stage.best_epoch].validation, abs=1e-6)
+    assert not any(record.is_best for record in records[stage.best_epoch + 1 :])
     assert [record.is_best for record in records].count(True) < 8
 
 
@@ -50,7 +53,23 @@ def test_patience_ends_a_stage(long_data):
     stage.epochs = 1000
     while not stage.is_over(3):
         advance(stage, config, losses)
-    assert stage.epoch - 1 - stage.best_epoch == 3
+    assert stage.epoch - 1 - stage.lowest_epoch == 3
+
+
+def test_a_later_pass_has_to_be_better_by_a_standard_error(long_data):
+    config, stage = stage_of(long_data, scm=False)
+    advance(stage, config, losses)
+    truth = stage.judged.outcome[stage.judged.mask]
+    best = stage.best_outlook
+    assert not _is_better(best, stage)
+    chance = torch.zeros(stage.judged.mask.shape)
+    chance[stage.judged.mask] = torch.randn(len(truth), generator=torch.Generator().manual_seed(0))
+    for shift, is_better in ((0.05, False), (0.5, True)):
+        log_p = best.log_probabilities.clone()
+        there = stage.judged.outcome.unsqueeze(-1)
+        gain = shift + chance - chance[stage.judged.mask].mean()
+        log_p.scatter_add_(-1, there, gain.unsqueeze(-1) * stage.judged.mask.unsqueeze(-1))
+        assert _is_better(replace(best, log_probabilities=log_p), stage) is is_better
 
 
 def test_alternating_updates_move_one_block_at_a_time(long_data):

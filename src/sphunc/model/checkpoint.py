@@ -51,6 +51,8 @@ class _StageWords:
     epoch: int
     best_score: float
     best_epoch: int
+    lowest_score: float
+    lowest_epoch: int
     structure: StructureWords
     best_structure: StructureWords
 
@@ -142,6 +144,8 @@ def _stage_state(stage: Stage) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "epoch": stage.epoch,
         "best_score": stage.best_score,
         "best_epoch": stage.best_epoch,
+        "lowest_score": stage.lowest_score,
+        "lowest_epoch": stage.lowest_epoch,
         "structure": now,
         "best_structure": best,
     }
@@ -160,7 +164,8 @@ def _setter(
 ) -> Callable[[Stage], None]:
     def set_up(stage: Stage) -> None:
         device = stage.structure.links.device
-        stage.epoch, stage.best_epoch, stage.best_score = words["epoch"], words["best_epoch"], words["best_score"]
+        for name in ("epoch", "best_epoch", "best_score", "lowest_epoch", "lowest_score"):
+            setattr(stage, name, words[name])
         stage.structure = structure_from(words["structure"], inside("structure", state), agents, device)
         stage.best_structure = structure_from(words["best_structure"], inside("best_structure", state), agents, device)
         stage.best_outlook = _outlook_from(inside("outlook", state))

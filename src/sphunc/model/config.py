@@ -84,7 +84,7 @@ class SphUncConfig(BaseModel):
     """Agents whose outcomes make one step; None takes all of them."""
     epochs: Count = 120
     """Most passes over the training origins."""
-    patience: Count = 15
+    patience: Count = 20
     """Passes without improvement on held-out outcomes before training ends."""
     structure_epochs: Annotated[int, Field(ge=0)] = 20
     """First passes, during which the influence structure is learned anew on a schedule."""

@@ -1,4 +1,4 @@
-"""The influence structure that acts in forecasts: learned from projected features, placed on the agents of any data by id."""
+"""The influence structure that acts in forecasts: learned from features, placed on the agents of any data by id."""
 
 from __future__ import annotations
 

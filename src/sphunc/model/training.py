@@ -57,7 +57,9 @@ class Stage:
         empirical: cross-fitted errors ``[T, N]``, or None.
         epoch: next pass.
         best_score, best_epoch, best, best_structure, best_outlook: of the pass that predicted held-out outcomes best,
-            the first ones apart.
+            the first ones apart; a later one has to be better by a standard error.
+        lowest_score, lowest_epoch: of the pass with the lowest score, be it by chance; training ends when no pass has
+            gone lower for long.
     """
 
     name: str
@@ -72,13 +74,15 @@ class Stage:
     epoch: int = 0
     best_score: float = math.inf
     best_epoch: int = -1
+    lowest_score: float = math.inf
+    lowest_epoch: int = -1
     best: list[dict[str, Tensor]] | None = None
     best_structure: Structure | None = None
     best_outlook: Outlook | None = None
 
     def is_over(self, patience: int) -> bool:
         """Say whether the last pass is done, or held-out outcomes have not improved for ``patience`` passes."""
-        waited = self.epoch - 1 - self.best_epoch
+        waited = self.epoch - 1 - max(self.best_epoch, self.lowest_epoch)
         return self.epoch >= self.epochs or (self.judged is not None and waited >= patience)
 
 
@@ -169,7 +173,9 @@ def advance(stage: Stage, config: SphUncConfig, losses: LossFunction) -> EpochRe
     _check_finite(parts[-1], stage.epoch, config)
     outlook = judge(stage)
     score, ece = _score(outlook, stage.judged)
-    is_best = score is None or score < stage.best_score or stage.epoch < min(WARM_UP, stage.epochs // WARM_UP)
+    is_best = score is None or stage.epoch < min(WARM_UP, stage.epochs // WARM_UP) or _is_better(outlook, stage)
+    if score is not None and (score < stage.lowest_score or is_best):
+        stage.lowest_score, stage.lowest_epoch = score, stage.epoch
     if is_best:
         _keep(stage, score, outlook)
     if stage.fold is not None and outlook is not None and stage.judged is not None:
@@ -215,6 +221,19 @@ def _score(outlook: Outlook | None, judged: Targets | None) -> tuple[float | Non
     if outlook.log_probabilities is None:
         return score, None
     return score, top_label_ece(outlook.log_probabilities, judged.outcome, judged.mask)
+
+
+def _is_better(outlook: Outlook | None, stage: Stage) -> bool:
+    """Whether held-out outcomes are predicted better than by the best pass so far, by more than a standard error.
+
+    Later passes that are better by chance alone know the training agents better, and nobody else.
+    """
+    if stage.best_outlook is None or outlook is None or stage.judged is None:
+        return True
+    mask, truth = stage.judged.mask, stage.judged.outcome[stage.judged.mask]
+    now, best = (one.rows(mask).surprise(truth).double() for one in (outlook, stage.best_outlook))
+    gain = best - now
+    return float(gain.mean()) > float(gain.std(correction=0)) / len(gain) ** 0.5
 
 
 def _keep(stage: Stage, score: float | None, outlook: Outlook | None) -> None:
