@@ -3,8 +3,8 @@ r"""From features to directions, agent by agent.
 .. math:: \tilde h_i = W \tilde x_i + b, \qquad \bar h_i = \tilde h_i / \|\tilde h_i\|
 
 :math:`\tilde x` are features standardised with the statistics of the training times; what was not observed is 0, or
-what the observed features of the same agent let expect. Nothing mixes agents here: influence is scored on
-:math:`\bar h`.
+what the observed features of the same agent let expect. Nothing mixes agents here: influence is learned from
+:math:`W \tilde x`.
 """
 
 from __future__ import annotations
