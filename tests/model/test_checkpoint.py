@@ -48,8 +48,19 @@ CASES = [(holdout, kill_after, False) for holdout in ("times", "agents") for kil
 
 @pytest.mark.parametrize(("holdout", "kill_after", "scm"), [*CASES, ("agents", 6, True)])
 def test_a_killed_run_goes_on_to_the_same_result(long_data, short_data, tmp_path, holdout, kill_after, scm):
-    settings = {**SETTINGS, "holdout": holdout, "scm": scm}
-    data = short_data if scm else long_data
+    check_resumed(
+        short_data if scm else long_data, tmp_path, kill_after, **{**SETTINGS, "holdout": holdout, "scm": scm}
+    )
+
+
+def test_patience_goes_on_where_it_was(long_data, tmp_path):
+    settings = {**SETTINGS, "epochs": 40, "patience": 4, "learning_rate": 1.0, "scm": False, "holdout": "times"}
+    history = check_resumed(long_data, tmp_path, 7, **settings)
+    stages = [record.stage for record in history]
+    assert stages.count("train") < 40  # patience decided
+
+
+def check_resumed(data, tmp_path, kill_after, **settings):
     made = session(data, **settings)
     whole = run(made, tmp_path / "whole")
     with pytest.raises(KilledError):
@@ -62,6 +73,7 @@ def test_a_killed_run_goes_on_to_the_same_result(long_data, short_data, tmp_path
     assert torch.equal(whole.structure.gates, resumed.structure.gates)
     assert torch.equal(whole.conformal.scores, resumed.conformal.scores)
     assert without_time(whole.history) == without_time(resumed.history)
+    return whole.history
 
 
 SCRIPT = """
@@ -142,7 +154,7 @@ def test_a_damaged_document_is_named(stopped):
         ("history", {}, "has {} for 'history': "),
         ("stage", {"name": "warp"}, "stopped in the stage 'warp', but this run has cross-fit, train"),
         ("stage", {"epoch": "first"}, "has 'first' for 'stage.epoch': input should be a valid integer"),
-        ("stage", {"best_score": "good"}, "has 'good' for 'stage.best_score': input should be a valid number"),
+        ("stage", {"lowest_score": "good"}, "has 'good' for 'stage.lowest_score': input should be a valid number"),
         ("stage", {"structure": None}, "has None for 'stage.structure': "),
         ("carry", {"epochs": None}, "has None for 'carry.epochs': input should be a valid integer"),
         ("carry", {"structure": 3}, "has 3 for 'carry.structure': "),

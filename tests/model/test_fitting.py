@@ -151,6 +151,7 @@ def test_a_refit_goes_on_from_the_trained_network(long_data, chosen):
     assert same(stage.members[0].network, trained)
     assert stage.epochs == max(1, math.ceil(chosen * REFIT_SHARE))
     assert stage.observed.num_times == 5
+    assert torch.equal(stage.observed.standard, stage.observed.x / trained.scale)  # as the trained network sees it
     assert torch.equal(stage.members[0].targets.mask, targets_of(made.data, 1).mask)
     assert stage.judged is None
     # What the encoder has learned, and times that training did not see, have a say in the links.

@@ -18,6 +18,9 @@ from sphunc.causal.random_effect import variance_components
 from sphunc.causal.two_groups import fit_two_groups, unshrunk
 
 POOLED_TARGETS = 400  # targets that suffice to estimate what all share
+FEWEST_TARGETS = 40
+# Cubes of the numbers of candidates, summed over the targets whose eigenvalues are taken: beyond it, fewer targets do.
+POOLED_WORK = 2**28
 TREE_BATCH = 192
 CHUNK_BYTES = 96e6
 
@@ -70,9 +73,21 @@ def batches(problem: Problem, targets: Tensor, lags: int) -> Iterator[Tensor]:
 def spread_targets(problem: Problem, count: int) -> Tensor:
     """At most ``count`` explained agents, evenly spaced."""
     agents = problem.explained
-    if len(agents) <= count:
-        return agents
-    return agents[torch.linspace(0, len(agents) - 1, count, device=agents.device).round().long()]
+    return agents[_evenly(len(agents), count, agents.device)]
+
+
+def affordable(problem: Problem, targets: Tensor, lags: int) -> Tensor:
+    """Targets for what costs the cube of their candidates: all of them, or as many of them, evenly spaced, as may be."""
+    cube = float((problem.candidates.counts[targets].double() * lags).pow(3).mean()) if len(targets) else 0.0
+    count = max(FEWEST_TARGETS, int(POOLED_WORK / max(cube, 1.0)))
+    return targets[_evenly(len(targets), count, targets.device)]
+
+
+def _evenly(count: int, most: int, device: torch.device) -> Tensor:
+    """At most ``most`` of ``count`` positions, evenly spaced."""
+    if count <= most:
+        return torch.arange(count, device=device)
+    return torch.linspace(0, count - 1, most, device=device).round().long()
 
 
 def columns_of(problem: Problem, targets: Tensor, lags: int, own_lags: int | None = None) -> Columns:
@@ -99,7 +114,8 @@ def hyper_parameters(
     """
     panel = problem.panel
     targets = spread_targets(problem, POOLED_TARGETS) if targets is None else targets
-    parts = [columns_of(problem, batch, lags, own_lags) for batch in batches(problem, targets, lags)]
+    some = affordable(problem, targets, lags)
+    parts = [columns_of(problem, batch, lags, own_lags) for batch in batches(problem, some, lags)]
     found = variance_components(parts, panel.effective, panel.shape[2])
     count = float(problem.candidates.counts[targets].double().mean()) if len(targets) else 1.0
     floor = max(2 * min_effect, 1e-3)

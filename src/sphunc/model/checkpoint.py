@@ -49,7 +49,6 @@ class StructureWords:
 class _StageWords:
     name: str
     epoch: int
-    best_score: float
     best_epoch: int
     lowest_score: float
     lowest_epoch: int
@@ -142,7 +141,6 @@ def _stage_state(stage: Stage) -> tuple[dict[str, Any], dict[str, Tensor]]:
     words = {
         "name": stage.name,
         "epoch": stage.epoch,
-        "best_score": stage.best_score,
         "best_epoch": stage.best_epoch,
         "lowest_score": stage.lowest_score,
         "lowest_epoch": stage.lowest_epoch,
@@ -164,7 +162,7 @@ def _setter(
 ) -> Callable[[Stage], None]:
     def set_up(stage: Stage) -> None:
         device = stage.structure.links.device
-        for name in ("epoch", "best_epoch", "best_score", "lowest_epoch", "lowest_score"):
+        for name in ("epoch", "best_epoch", "lowest_epoch", "lowest_score"):
             setattr(stage, name, words[name])
         stage.structure = structure_from(words["structure"], inside("structure", state), agents, device)
         stage.best_structure = structure_from(words["best_structure"], inside("best_structure", state), agents, device)

@@ -200,7 +200,7 @@ def _structure(session: Session, network: Any, observed: Any, **options: Any) ->
 
 
 def renew_structure(session: Session, stage: Stage) -> None:
-    """Learn the structure anew from the latents of now, on schedule.
+    """Learn the structure anew from the projected features of now, on schedule.
 
     Folds keep the one that no outcome has touched; a refit begins with what the trained encoder sees in all times.
     """

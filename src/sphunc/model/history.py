@@ -28,7 +28,7 @@ class EpochRecord:
         ece: calibration error on the same, 15 bins; None for numbers. Compare with the floor of a perfect model.
         confidence: identification confidence of the influence structure in use, 0 ... 1.
         seconds: time the pass took.
-        is_best: whether the held-out outcomes were never predicted better.
+        is_best: whether this pass was kept as the best so far.
     """
 
     stage: str

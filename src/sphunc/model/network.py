@@ -43,7 +43,7 @@ INITIAL_READOUT = 4.0
 LEAST_NOISE = 1e-4
 LEAST_MOVE = 1e-6
 # The head of the noise starts with no opinion, and has further to go than what starts at the signal.
-NOISE_PACE = 2.0
+NOISE_PACE = 6.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +158,9 @@ class Network(nn.Module):
             self.centre.copy_(known.mean(0))
             self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
             self._learn_persistence(observed)
+        if not self.numeric:  # a rare class is rare from the start: hundreds of passes would be needed to learn that
+            count = torch.bincount(observed.y[observed.y_mask], minlength=len(self.centre)).to(self.centre) + 1
+            self.readout.bias.copy_((count / count.mean()).log())
         if by_signal:
             observed = self.prepare(observed)
             x = self._standard(observed)
@@ -174,9 +177,6 @@ class Network(nn.Module):
         self.evidence.outcome_directions.copy_(direction)
         if not self.numeric:  # numbers begin at what persists of them
             self.readout.weight.copy_(INITIAL_READOUT * direction / self.readout.scale)
-            # A rare class is rare from the start: hundreds of passes would be needed to learn that.
-            count = torch.bincount(observed.y[observed.y_mask], minlength=len(self.centre)).to(self.centre)
-            self.readout.bias.copy_(((count + 1) / (count + 1).mean()).log())
 
     def _learn_persistence(self, observed: Observed) -> None:
         # Numbers begin as the regression on the last one seen, with the variance that it leaves.

@@ -56,10 +56,10 @@ class Stage:
         structure: links in use.
         empirical: cross-fitted errors ``[T, N]``, or None.
         epoch: next pass.
-        best_score, best_epoch, best, best_structure, best_outlook: of the pass that predicted held-out outcomes best,
+        best_epoch, best, best_structure, best_outlook: of the pass that predicted held-out outcomes best,
             the first ones apart; a later one has to be better by a standard error.
-        lowest_score, lowest_epoch: of the pass with the lowest score, be it by chance; training ends when no pass has
-            gone lower for long.
+        lowest_score, lowest_epoch: of the lowest score from the best pass on, be it by chance; training ends when no
+            pass has gone lower for long.
     """
 
     name: str
@@ -72,7 +72,6 @@ class Stage:
     structure: Structure
     empirical: Tensor | None = None
     epoch: int = 0
-    best_score: float = math.inf
     best_epoch: int = -1
     lowest_score: float = math.inf
     lowest_epoch: int = -1
@@ -82,7 +81,7 @@ class Stage:
 
     def is_over(self, patience: int) -> bool:
         """Say whether the last pass is done, or held-out outcomes have not improved for ``patience`` passes."""
-        waited = self.epoch - 1 - max(self.best_epoch, self.lowest_epoch)
+        waited = self.epoch - 1 - self.lowest_epoch
         return self.epoch >= self.epochs or (self.judged is not None and waited >= patience)
 
 
@@ -233,11 +232,12 @@ def _is_better(outlook: Outlook | None, stage: Stage) -> bool:
     mask, truth = stage.judged.mask, stage.judged.outcome[stage.judged.mask]
     now, best = (one.rows(mask).surprise(truth).double() for one in (outlook, stage.best_outlook))
     gain = best - now
+    if not bool(gain.isfinite().all()):  # what was thought impossible came true in one of them
+        return float(now.mean()) < float(best.mean())
     return float(gain.mean()) > float(gain.std(correction=0)) / len(gain) ** 0.5
 
 
 def _keep(stage: Stage, score: float | None, outlook: Outlook | None) -> None:
-    stage.best_score = stage.best_score if score is None else score
     stage.best_epoch = stage.epoch
     last = score is not None or stage.epoch == stage.epochs - 1
     if last:  # without held-out outcomes only the last pass is ever restored
