@@ -77,7 +77,7 @@ def spread_targets(problem: Problem, count: int) -> Tensor:
 
 
 def affordable(problem: Problem, targets: Tensor, lags: int) -> Tensor:
-    """Targets for what costs the cube of their candidates: all of them, or as many of them, evenly spaced, as may be."""
+    """Targets for what costs the cube of their candidates: all, or as many as the budget takes, evenly spaced."""
     cube = float((problem.candidates.counts[targets].double() * lags).pow(3).mean()) if len(targets) else 0.0
     count = max(FEWEST_TARGETS, int(POOLED_WORK / max(cube, 1.0)))
     return targets[_evenly(len(targets), count, targets.device)]
