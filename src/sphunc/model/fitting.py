@@ -151,9 +151,8 @@ def make_stage(session: Session, name: str, carry: Carry) -> Stage:
     observed = observe(data, stop)
     fold = folds_of(data.num_nodes, config.folds, session.generator(FOLDS)) if name == CROSS_FIT else None
     fold = None if fold is None else fold % min(config.folds, data.num_nodes)
-    members = _members(session, name, observed, targets, fold)
-    if name == REFIT and carry.network is not None:
-        load_weights(members[0].network, carry.network)
+    trained = carry.network if name == REFIT else None
+    members = _members(session, name, observed, targets, fold, trained)
     prepare: Any = members[0].network.prepare  # members differ in what they learn from, not in what they see
     observed = prepare(observed)
     # Before training all networks are the same: what the folds began with, the next stage may begin with.
@@ -174,14 +173,23 @@ def make_stage(session: Session, name: str, carry: Carry) -> Stage:
     return stage
 
 
-def _members(session: Session, name: str, observed: Any, targets: Targets, fold: Tensor | None) -> list[Member]:
+def _members(
+    session: Session,
+    name: str,
+    observed: Any,
+    targets: Targets,
+    fold: Tensor | None,
+    weights: dict[str, Tensor] | None,
+) -> list[Member]:
+    """Networks that begin with ``weights``, or all alike with the statistics of ``observed``."""
     members = []
     for k in range(1 if fold is None else int(fold.max()) + 1):
         network: Any = session.make_network(session.generator(WEIGHTS)).to(session.data.device)
-        if members:  # all begin alike, and have the same statistics
-            load_weights(network, members[0].network.state_dict())
-        else:
+        if weights is None:
             network.learn_scale(observed)
+            weights = network.state_dict()
+        else:
+            load_weights(network, weights)
         mine = targets if fold is None else targets.only(fold != k)
         if mine.count == 0:  # all labelled agents are in one fold: there is nobody else to learn from
             mine = targets

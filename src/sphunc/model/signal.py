@@ -113,8 +113,8 @@ def lasting_components(
     .. math:: c_k = \sqrt{\rho_k}\, v_k^\top (W \tilde x - \overline{W \tilde x}), \qquad z = c / \sqrt{\|c\|}
 
     Directions of the sphere would do as well if noise were the same along all axes. Where it is not, a large error on
-    a noisy axis shortens all others, and links are found less well. The length of
-    features tells something where they are few, and is mostly noise where they are many: half of it is taken off.
+    a noisy axis shortens all others, and links are found less well. The length of features tells something where they
+    are few, and is mostly noise where they are many: half of it is taken off.
 
     Args:
         projected: features before they become directions ``[T, N, D]``, 0 where nothing was observed.

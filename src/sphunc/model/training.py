@@ -215,11 +215,14 @@ def _check_finite(total: float, epoch: int, config: SphUncConfig) -> None:
 def _score(outlook: Outlook | None, judged: Targets | None) -> tuple[float | None, float | None]:
     if outlook is None or judged is None:
         return None, None
-    held = outlook.rows(judged.mask)
-    score = float(held.surprise(judged.outcome[judged.mask]).mean())
+    score = float(_surprise(outlook, judged).mean())
     if outlook.log_probabilities is None:
         return score, None
     return score, top_label_ece(outlook.log_probabilities, judged.outcome, judged.mask)
+
+
+def _surprise(outlook: Outlook, judged: Targets) -> Tensor:
+    return outlook.rows(judged.mask).surprise(judged.outcome[judged.mask])
 
 
 def _is_better(outlook: Outlook | None, stage: Stage) -> bool:
@@ -229,8 +232,7 @@ def _is_better(outlook: Outlook | None, stage: Stage) -> bool:
     """
     if stage.best_outlook is None or outlook is None or stage.judged is None:
         return True
-    mask, truth = stage.judged.mask, stage.judged.outcome[stage.judged.mask]
-    now, best = (one.rows(mask).surprise(truth).double() for one in (outlook, stage.best_outlook))
+    now, best = (_surprise(one, stage.judged).double() for one in (outlook, stage.best_outlook))
     gain = best - now
     if not bool(gain.isfinite().all()):  # what was thought impossible came true in one of them
         return float(now.mean()) < float(best.mean())
