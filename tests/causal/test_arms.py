@@ -23,7 +23,7 @@ def moment(draws, seed=0, push=0.0, same=False, outputs=C):
 def reading(seed=1):
     g = torch.Generator().manual_seed(seed)
     target = torch.softmax(torch.randn(N, C, generator=g), -1)
-    return ClassReading(torch.ones(N), None, torch.ones(N), target)
+    return ClassReading(torch.ones(N), None, torch.ones(target.shape[1]), torch.ones(N), target)
 
 
 def test_null_is_the_forecast_bit_by_bit() -> None:

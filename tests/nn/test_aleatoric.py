@@ -76,17 +76,18 @@ def test_gaussian_density_is_that_of_torch():
     assert gaussian_log_density(y, mean, torch.zeros(2)).isfinite().all()
 
 
-def test_contamination_is_a_mixture_with_the_uniform_law() -> None:
+def test_contamination_is_a_mixture_with_the_frequencies() -> None:
     logits = torch.tensor([[2.0, -1.0, 0.5], [300.0, 0.0, -300.0]], dtype=torch.float64)
     share = torch.tensor([0.2, 0.01], dtype=torch.float64)
-    expected = (1 - share).unsqueeze(-1) * logits.softmax(-1) + share.unsqueeze(-1) / 3
-    torch.testing.assert_close(contaminated_log_probabilities(logits, share).exp(), expected)
+    frequency = torch.tensor([0.7, 0.2, 0.1], dtype=torch.float64)
+    expected = (1 - share).unsqueeze(-1) * logits.softmax(-1) + share.unsqueeze(-1) * frequency
+    torch.testing.assert_close(contaminated_log_probabilities(logits, share, frequency).exp(), expected)
 
 
 def test_without_contamination_the_softmax_stays_and_gradients_are_finite() -> None:
     logits = torch.tensor([[50.0, -50.0]], dtype=torch.float64, requires_grad=True)
     share = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    got = contaminated_log_probabilities(logits, share)
+    got = contaminated_log_probabilities(logits, share, torch.full((2,), 0.5, dtype=torch.float64))
     torch.testing.assert_close(got, logits.log_softmax(-1))
     got[0, 0].backward()
     assert logits.grad is not None

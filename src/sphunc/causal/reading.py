@@ -31,20 +31,22 @@ class ClassReading:
 
     Attributes:
         sharpness: factor of the logits ``[N]``: one over noise and temperature.
-        share: of outcomes that are drawn at random ``[N]``, or None.
+        share: of outcomes that are drawn from all that occur ``[N]``, or None.
+        frequency: of the classes among those ``[C]``.
         power: exponent of the calibration, used with ``share`` (else it is part of the sharpness) ``[N]``.
         target: calibrated forecast ``[N, C]``.
     """
 
     sharpness: Tensor
     share: Tensor | None
+    frequency: Tensor
     power: Tensor
     target: Tensor
 
     def rows(self, part: slice | Tensor) -> ClassReading:
         """Return the reading of some agents."""
         share = None if self.share is None else self.share[part]
-        return ClassReading(self.sharpness[part], share, self.power[part], self.target[part])
+        return ClassReading(self.sharpness[part], share, self.frequency, self.power[part], self.target[part])
 
     def probabilities(self, logits: Float[Tensor, "agent sample class"]) -> Float[Tensor, "agent sample class"]:
         """Class probabilities of every sample, before weights; up to a factor, which weights take out."""
@@ -52,7 +54,7 @@ class ClassReading:
         if self.share is None:
             return p
         share = self.share[:, None, None]
-        p = p.mul_(1.0 - share).add_(share / p.shape[-1]).log_().mul_(self.power[:, None, None]).exp_()
+        p = p.mul_(1.0 - share).add_(share * self.frequency).log_().mul_(self.power[:, None, None]).exp_()
         return p.div_(row_sums(p).unsqueeze(-1))
 
 

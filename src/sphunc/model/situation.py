@@ -203,8 +203,9 @@ def _readings(network: Network, temperature: TemperatureLaw, run: Run) -> tuple[
     target = outlook.log_probabilities.exp().cpu()
     with torch.no_grad():
         within, power = (1.0 / network.temperature(run.total)).cpu(), (1.0 / temperature(run.total)).cpu()
+    frequency = network.frequency.cpu()
     if network.config.noise == "contamination":
         share = squashed_variance(run.variance).cpu()
-        return tuple(ClassReading(within[h], share[h], power[h], target[h]) for h in steps)
+        return tuple(ClassReading(within[h], share[h], frequency, power[h], target[h]) for h in steps)
     sharp = within * power / flattening(run.variance, target.shape[-1]).cpu()
-    return tuple(ClassReading(sharp[h], None, power[h], target[h]) for h in steps)
+    return tuple(ClassReading(sharp[h], None, frequency, power[h], target[h]) for h in steps)

@@ -46,21 +46,22 @@ class AleatoricHead(nn.Module):
 
 
 def contaminated_log_probabilities(
-    logits: Float[Tensor, "*batch class"], share: Float[Tensor, "*batch"]
+    logits: Float[Tensor, "*batch class"], share: Float[Tensor, "*batch"], frequency: Float[Tensor, " class"]
 ) -> Float[Tensor, "*batch class"]:
-    r"""Log of :math:`(1 - \epsilon)\, \mathrm{softmax}(z) + \epsilon / C`: some outcomes are drawn at random.
+    r"""Log of :math:`(1 - \epsilon)\, \mathrm{softmax}(z) + \epsilon f`: some outcomes are drawn from all that occur.
 
-    The limit of logit noise that is either absent or overwhelming. The order of the classes stays.
+    The limit of logit noise that is either absent or overwhelming.
 
     Args:
         logits: z ``[..., C]``.
         share: :math:`\epsilon` in [0, 1), the share of outcomes that mean nothing ``[...]``.
+        frequency: f > 0 of the classes among all outcomes ``[C]``; it adds up to 1.
     """
     share = share.unsqueeze(-1)
     # In logs, so that a class with vanishing probability keeps a finite gradient where the share is 0.
     kept = torch.log1p(-share) + torch.log_softmax(logits, -1)
-    at_random = torch.log(share.clamp(min=torch.finfo(share.dtype).tiny)) - math.log(logits.shape[-1])
-    return torch.logaddexp(kept, at_random.expand_as(kept))
+    at_random = torch.log(share.clamp(min=torch.finfo(share.dtype).tiny)) + frequency.log()
+    return torch.logaddexp(kept, at_random)
 
 
 def flattening(variance: Float[Tensor, "*batch"], num_classes: int) -> Float[Tensor, "*batch"]:
