@@ -5,7 +5,7 @@ import torch
 
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import assemble
-from sphunc.model.targets import folds_of, targets_of
+from sphunc.model.targets import folds_of, of_seen, targets_of
 
 
 def panel(T=4, classes=("no", "yes")):
@@ -36,6 +36,21 @@ def test_only_the_origins_and_cells_asked_for_count():
 
 def test_a_horizon_beyond_the_data_leaves_nothing():
     assert targets_of(panel(), 9).count == 0
+
+
+def test_outcomes_of_those_never_seen_before_do_not_count():
+    present = torch.tensor([[True, False, False], [False, True, False], [True, True, True]])
+    outcomes = torch.tensor([[True, False, False], [False, True, True], [True, True, True]])
+    assert of_seen(outcomes, present, 1).tolist() == [[False] * 3, [False] * 3, [True, True, False]]
+    assert of_seen(outcomes, present, 2).tolist() == [[False] * 3, [False] * 3, [True, False, False]]
+
+
+def test_where_nobody_was_seen_before_all_outcomes_count():
+    present = torch.tensor([[True, False], [False, True]])
+    assert torch.equal(of_seen(present, present, 1), present)
+    assert torch.equal(of_seen(present, present, 9), present)
+    data = assemble(times=range(2), node_ids="ab", outcomes=([0, 1], [0, 1], [0, 1]), class_names=("no", "yes"))
+    assert targets_of(data, 1).mask.tolist() == [[False, True], [False, False]]
 
 
 def test_data_without_outcomes_is_refused():

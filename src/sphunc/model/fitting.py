@@ -158,6 +158,8 @@ def make_stage(session: Session, name: str, carry: Carry) -> Stage:
     # Before training all networks are the same: what the folds began with, the next stage may begin with.
     structure = carry.structure if name == TRAIN else None
     structure = structure or _structure(session, members[0].network, observed)
+    if trained is None:
+        _open_readings(members, observed, structure)
     stage = Stage(name, members, observed, None, None, fold, config.epochs, structure, carry.empirical)
     if fold is not None:
         stage.watched, stage.judged = observed, targets
@@ -196,6 +198,12 @@ def _members(
         generator = session.generator(STREAMS[name], k)
         members.append(Member(network, make_optimizer(network, session.config), generator, mine))
     return members
+
+
+def _open_readings(members: list[Member], observed: Any, structure: Structure) -> None:
+    for member in members:
+        network: Any = member.network
+        network.open_reading(observed, structure.links, structure.gates, member.targets)
 
 
 @torch.no_grad()

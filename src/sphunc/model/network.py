@@ -22,8 +22,10 @@ from sphunc._typing import Bool, Float, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence, inverse_softplus
 from sphunc.model.observed import Observed
+from sphunc.model.opening import find_opening
 from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
+from sphunc.model.targets import Targets, of_seen
 from sphunc.nn.aleatoric import AleatoricHead, contaminated_log_probabilities, flattening, squashed_variance
 from sphunc.nn.concentration import ConcentrationHead, kernel_support, scaled_entropy, supported_concentration
 from sphunc.nn.context import drop
@@ -117,6 +119,7 @@ class Network(nn.Module):
     counts_for: Tensor
     centre: Tensor
     scale: Tensor
+    frequency: Tensor
 
     def __init__(
         self,
@@ -147,6 +150,7 @@ class Network(nn.Module):
         self.register_buffer("counts_for", torch.ones(()))
         self.register_buffer("centre", torch.zeros(num_outputs))
         self.register_buffer("scale", torch.ones(num_outputs))
+        self.register_buffer("frequency", torch.full((num_outputs,), 1.0 / num_outputs))
 
     @torch.no_grad()
     def learn_scale(self, observed: Observed) -> None:
@@ -159,7 +163,9 @@ class Network(nn.Module):
             self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
             self._learn_persistence(observed)
         if not self.numeric:  # a rare class is rare from the start: hundreds of passes would be needed to learn that
-            count = torch.bincount(observed.y[observed.y_mask], minlength=len(self.centre)).to(self.centre) + 1
+            known = of_seen(observed.y_mask, observed.present, self.config.horizon)
+            count = torch.bincount(observed.y[known], minlength=len(self.centre)).to(self.centre) + 1
+            self.frequency.copy_(count / count.sum())
             self.readout.bias.copy_((count / count.mean()).log())
         if by_signal:
             observed = self.prepare(observed)
@@ -177,6 +183,25 @@ class Network(nn.Module):
         self.evidence.outcome_directions.copy_(direction)
         if not self.numeric:  # numbers begin at what persists of them
             self.readout.weight.copy_(INITIAL_READOUT * direction / self.readout.scale)
+
+    @torch.no_grad()
+    def open_reading(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], targets: Targets) -> None:
+        """Begin with the sureness, offset and noise under which the outcomes to learn from are likeliest."""
+        if self.numeric or self.config.initial_projection != "signal" or not bool(self.readout.weight.any()):
+            return
+        self.eval()
+        states = self._believe(observed, self._standard(observed), links, gates, None)[1].states
+        z = self.readout(self.step.settled(states))[targets.mask] - self.readout.bias
+        calm = torch.zeros((), dtype=torch.float64, device=z.device)  # the temperature begins at 1, whatever is unknown
+
+        def law(logits: Tensor, noise: Tensor) -> Tensor:
+            variance = nn.functional.softplus(noise).expand(len(logits))
+            return self._log_probabilities(logits, variance, calm.expand(len(logits)))
+
+        found = find_opening(z, targets.outcome[targets.mask], law, self.readout.bias, float(self.aleatoric.out_bias))
+        self.readout.weight.mul_(found.scale)
+        self.readout.bias.copy_(found.bias)
+        self.aleatoric.out_bias.fill_(found.noise)
 
     def _learn_persistence(self, observed: Observed) -> None:
         # Numbers begin as the regression on the last one seen, with the variance that it leaves.
@@ -366,7 +391,7 @@ class Network(nn.Module):
     def _log_probabilities(self, logits: Tensor, variance: Tensor, total: Tensor) -> Tensor:
         tau = self.temperature(total)
         if self.config.noise == "contamination":
-            return contaminated_log_probabilities(temper(logits, tau), squashed_variance(variance))
+            return contaminated_log_probabilities(temper(logits, tau), squashed_variance(variance), self.frequency)
         return torch.log_softmax(temper(logits / flattening(variance, logits.shape[-1]).unsqueeze(-1), tau), -1)
 
     def _supported(self, kappa: Tensor, encoded: Encoded) -> Tensor:

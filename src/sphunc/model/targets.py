@@ -39,7 +39,7 @@ class Targets:
 
 
 def targets_of(data: TemporalHypergraph, horizon: int, origins: Iterable[int] | None = None) -> Targets:
-    """Lay the outcomes of ``data`` beside their origins.
+    """Lay the outcomes of ``data`` beside their origins; those count that :func:`of_seen` keeps.
 
     Args:
         data: T times.
@@ -54,12 +54,25 @@ def targets_of(data: TemporalHypergraph, horizon: int, origins: Iterable[int] | 
     outcome, mask = torch.zeros_like(data.y), torch.zeros_like(data.y_mask)
     known = max(data.num_times - horizon, 0)
     outcome[:known] = data.y[horizon:]
-    mask[:known] = data.y_mask[horizon:]
+    mask[:known] = of_seen(data.y_mask, data.present, horizon)[horizon:]
     if origins is not None:
         chosen = torch.zeros(data.num_times, dtype=torch.bool, device=mask.device)
         chosen[list(origins)] = True
         mask &= chosen.unsqueeze(1)
     return Targets(outcome, mask)
+
+
+def of_seen(
+    y_mask: Bool[Tensor, "time agent"], present: Bool[Tensor, "time agent"], horizon: int
+) -> Bool[Tensor, "time agent"]:
+    """Keep the outcomes of agents who were seen at least ``horizon`` times before; all, if nobody was.
+
+    What becomes of somebody of whom nothing was seen teaches how frequent classes are among newcomers, not how agents
+    change; and where most agents are newcomers, it would decide everything.
+    """
+    kept = torch.zeros_like(y_mask)
+    kept[horizon:] = y_mask[horizon:] & (present.cumsum(0) > 0)[: max(len(present) - horizon, 0)]
+    return kept if bool(kept.any()) else y_mask
 
 
 def folds_of(num_agents: int, folds: int, generator: torch.Generator) -> Int[Tensor, " agent"]:
