@@ -86,7 +86,7 @@ def test_cut_link_is_the_structure_without_it() -> None:
 
 def test_structures_share_their_noise() -> None:
     moment = last(mechanism(), start(), Action(), design([(0.5, 0.5, 0.0), (0.5, 0.5, 0.0), (0.0, 0.5, 0.0)]))
-    by = moment.factual.view(N, 3, 50, C)
+    by = moment.factual.unflatten(1, (3, 50))
     assert torch.equal(by[:, 0], by[:, 1])
     assert not torch.equal(by[1, 0], by[1, 2])
     assert torch.equal(by[3:, 0], by[3:, 2])

@@ -177,8 +177,7 @@ class _World:
         S, noise = self.design.samples, self.noise(step)
         reached = [self.reached(step, self.acted_on(q, step, gone.rows)) for q, gone in enumerate(departures)]
         rows = torch.unique(torch.cat(reached))
-        read = torch.empty(self.agents, S, len(self.mechanism.bias))
-        other = torch.empty(len(rows), *read.shape[1:])
+        read, other = (torch.empty(len(self.mechanism.bias), S, n).permute(2, 1, 0) for n in (self.agents, len(rows)))
         mean, square = torch.zeros(self.agents, self.rank), torch.zeros(self.agents)
         for q, whom in enumerate(reached):
             part = slice(q * self.design.draws, (q + 1) * self.design.draws)
@@ -258,7 +257,7 @@ class _World:
         self.place(before, gone.rows, *kept)
         if beyond is not None and self.prior_outside is not None:
             beyond += self.prior_outside[rows].unsqueeze(1)
-        logits = torch.empty(*eta.shape[:2], len(self.mechanism.bias))
+        logits = torch.empty(len(self.mechanism.bias), *eta.shape[1::-1]).permute(2, 1, 0)
         self.finish(eta, beyond, noise.rows(rows), logits)
         result = self.intervened(step, rows, _States(eta, beyond), factual, noise, logits)
         target, places = read
@@ -274,8 +273,10 @@ class _World:
         """Read natural parameters, and put states drawn from them in their place."""
         square = row_sums(eta.square())
         length = (square if beyond is None else square + beyond).sqrt()
-        firm = self.mechanism.firm(length).unsqueeze(-1)
-        torch.addcmul(self.mechanism.bias, eta @ self.mechanism.weight.mT, firm, out=logits)
+        firm = self.mechanism.firm(length).mT.contiguous()
+        # Class by class, as logits lie in memory: a product that makes short rows takes several times as long.
+        product = torch.matmul(self.mechanism.weight, eta.permute(1, 2, 0))
+        torch.addcmul(self.mechanism.bias[:, None, None], product.transpose(0, 1), firm, out=logits.permute(2, 1, 0))
         if beyond is None or not self.design.sampled or not self.mechanism.spherical:
             eta.copy_(self.settle(eta, length, beyond, noise))
             if beyond is not None:
