@@ -29,7 +29,7 @@ import torch
 
 import sphunc
 from sphunc.causal.arms import compare
-from sphunc.causal.simulate import Moment
+from sphunc.causal.design import Moment
 from sphunc.model.observed import observe
 from sphunc.model.query import Amounts
 from sphunc.model.situation import Scenario, known_links, mechanism_of, no_links

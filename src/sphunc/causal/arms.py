@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import torch
 
 from sphunc._typing import Float, Tensor
+from sphunc.causal.design import Moment
 from sphunc.causal.outcome_entropy import (
     LEAST_VARIANCE,
     Entropies,
@@ -14,10 +15,9 @@ from sphunc.causal.outcome_entropy import (
     number_entropies,
     variance_of_mean,
 )
-from sphunc.causal.reading import Anchor, ClassReading, NumberReading, anchored, weighted
-from sphunc.causal.simulate import Moment
+from sphunc.causal.reading import Anchor, ClassReading, NumberReading, anchored, put_columns, weighted
 
-BLOCK = 400_000
+BLOCK = 800_000
 """Numbers of a block of agents: what is read of them stays in the cache."""
 
 
@@ -109,7 +109,7 @@ def _classes(
     target = reading.target.mT.contiguous()
     if len(rows):
         after = reading.rows(rows).odds(reached, rooms[1])
-        q.index_copy_(2, rows, weighted(after, tie.log_weights[rows]))
+        put_columns(q, rows, weighted(after, tie.log_weights[rows]))
     by_draw = (split.mean(1) - at_draw).permute(2, 1, 0) if len(rows) else torch.zeros(agents, draws, C)
     outcome = _law(reading.target + by_draw.mean(1))
     shifted = (

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from sphunc._typing import Links
 from sphunc.causal.action import Names
+from sphunc.causal.design import Start
 from sphunc.causal.mechanism import Mechanism
 from sphunc.causal.reading import ClassReading, NumberReading
-from sphunc.causal.simulate import Start
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.calibration import TemperatureLaw

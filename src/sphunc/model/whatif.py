@@ -16,10 +16,11 @@ from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
 from sphunc.causal.counts import is_whole
+from sphunc.causal.design import Design
 from sphunc.causal.effects import Effect
 from sphunc.causal.interventions import Do, Intervention, Plan, Shift, flatten
 from sphunc.causal.outcome_entropy import latent_bound
-from sphunc.causal.simulate import Design, simulate
+from sphunc.causal.simulate import simulate
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.alignment import Known
@@ -293,9 +294,8 @@ class WhatIf(ABC):
 def _run(situation: Situation, action: Action, design: Design) -> tuple[list[Comparison], list[Tensor]]:
     comparisons: list[Comparison] = []
     bounds: list[Tensor] = []
-    for reading, moment in zip(
-        situation.readings, simulate(situation.mechanism, situation.start, action, design), strict=True
-    ):
+    moments = simulate(situation.mechanism, situation.start, action, design, fleeting=True)
+    for reading, moment in zip(situation.readings, moments, strict=True):
         is_last = len(comparisons) + 1 == design.horizon
         before = comparisons[-1] if comparisons else None
         one = compare(moment, reading, design.draws, start=before, keep_samples=is_last)
