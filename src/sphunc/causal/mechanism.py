@@ -202,10 +202,11 @@ def spmm(matrix: csr_matrix, values: Tensor, into: Tensor | None = None) -> Tens
 
     scipy's own routine: its operator makes a new array every time, and what is added is then added in a second pass.
     """
-    into = torch.zeros(matrix.shape[0], *values.shape[1:]) if into is None else into
+    targets, sources = len(matrix.indptr) - 1, len(values)
+    into = torch.zeros(targets, *values.shape[1:]) if into is None else into
     columns = math.prod(values.shape[1:])
     flat = values.contiguous().numpy().reshape(-1), into.numpy().reshape(-1)
-    csr_matvecs(*matrix.shape, columns, matrix.indptr, matrix.indices, matrix.data, *flat)
+    csr_matvecs(targets, sources, columns, matrix.indptr, matrix.indices, matrix.data, *flat)
     return into
 
 

@@ -272,12 +272,10 @@ class Network(nn.Module):
         carried = self._carried(observed)
         offset = None if carried is None else self._fading(horizon).unsqueeze(1) * carried[-1]
         # One by one: products round by their shape, and a forecast is not to depend on how many steps are asked for.
-        steps = [
-            self._forecast(
-                variance, last, *2 * (state.unsqueeze(0),), None if offset is None else offset[h, None], support
-            )
-            for h, state in enumerate(states)
-        ]
+        steps = []
+        for h, state in enumerate(states):
+            extra = None if offset is None else offset[h : h + 1]
+            steps.append(self._forecast(variance, last, state.unsqueeze(0), state.unsqueeze(0), extra, support))
         return Origin(filtered.evidence, filtered.eta, filtered.lasting, _joined(steps))
 
     def _believe(
@@ -394,5 +392,5 @@ class Network(nn.Module):
 
 def _joined(runs: list[Run]) -> Run:
     """Forecasts of several steps, one after another."""
-    parts = {f.name: [getattr(run, f.name) for run in runs] for f in fields(Run)}
-    return Run(**{name: None if values[0] is None else torch.cat(values) for name, values in parts.items()})
+    parts = [[getattr(run, f.name) for run in runs] for f in fields(Run)]
+    return Run(*(None if part[0] is None else torch.cat(part) for part in parts))  # pyright: ignore[reportArgumentType]
