@@ -58,7 +58,7 @@ def simulate(
         start: beliefs at the origin.
         action: what is changed.
         design: how much is simulated.
-        fleeting: a step takes the memory of the one before, which is to be read by then; saves a fifth of the time.
+        fleeting: a step takes the memory of the one before, which is to be read by then.
     """
     world = _World(mechanism, start, action, design)
     world.room = torch.empty(len(mechanism.bias), design.samples, world.agents) if fleeting else None
