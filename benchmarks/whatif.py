@@ -29,7 +29,7 @@ import torch
 
 import sphunc
 from sphunc.causal.arms import compare
-from sphunc.causal.simulate import Moment
+from sphunc.causal.design import Moment
 from sphunc.model.observed import observe
 from sphunc.model.query import Amounts
 from sphunc.model.situation import Scenario, known_links, mechanism_of, no_links
@@ -175,7 +175,8 @@ def looped(model: Any, data: sphunc.TemporalHypergraph, do: sphunc.Do, horizon: 
     once = time.process_time() - begun
     start, links, pull = situation.start, query.scenario.links, observe(query.past).pull[-1]
     generator = torch.Generator().manual_seed(0)
-    logits = torch.empty(2, horizon, few, len(start.eta), len(situation.mechanism.bias))
+    # Class by class, as the comparison reads it.
+    logits = torch.empty(2, horizon, len(situation.mechanism.bias), few, len(start.eta))
     begun = time.process_time()
     with torch.no_grad():
         for s in range(few):
@@ -189,14 +190,13 @@ def looped(model: Any, data: sphunc.TemporalHypergraph, do: sphunc.Do, horizon: 
                     if arm:
                         h[change.agent] = change.direction
                     eta = network.step.strength * network.step.drive(h, start.prior, pull, mine, gates)
-                    logits[arm, step, s] = network.readout(network.step.settled(eta))
+                    logits[arm, step, :, s] = network.readout(network.step.settled(eta)).mT
     each = (time.process_time() - begun) / few
     begun = time.process_time()
-    weights = None
+    one = None
     for step, reading in enumerate(situation.readings):
-        arms = [logits[arm, step].transpose(0, 1).repeat(1, -(-samples // few), 1)[:, :samples] for arm in range(2)]
-        one = compare(Moment(arms[0], arms[1], torch.zeros(len(start.eta))), reading, query.draws, start=weights)
-        weights = one.log_weights
+        arms = [logits[arm, step].repeat(1, -(-samples // few), 1)[:, :samples].permute(2, 1, 0) for arm in range(2)]
+        one = compare(Moment(arms[0], arms[1], torch.zeros(len(start.eta))), reading, query.draws, start=one)
     return once + samples * each + time.process_time() - begun
 
 

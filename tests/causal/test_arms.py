@@ -4,8 +4,8 @@ import torch
 
 from sphunc.causal import arms
 from sphunc.causal.arms import compare
+from sphunc.causal.design import Moment
 from sphunc.causal.reading import ClassReading, NumberReading
-from sphunc.causal.simulate import Moment
 
 N, Q, C = 9, 4, 3
 

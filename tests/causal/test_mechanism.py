@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sphunc.causal.mechanism import Mechanism, company, drive, signal_basis
+from sphunc.causal.mechanism import Mechanism, company, drive, meet, signal_basis, spmm
 
 N, R, D, C = 7, 3, 12, 3
 
@@ -134,3 +134,25 @@ def test_signal_basis_holds_what_it_must() -> None:
         assert lost < 0.02
     assert signal_basis(30, exact, [torch.randn(40, 30, generator=g)]) is None
     assert signal_basis(30, exact, [torch.zeros(4, 30)]).shape == (30, 2)
+
+
+@pytest.mark.parametrize("size", [1, 3, N])
+def test_blocks_of_targets_are_the_whole(size) -> None:
+    m, h = made(), states()
+    prior, outside = m.prior * states(2)[:, 0], torch.rand(N, R, generator=torch.Generator().manual_seed(3))
+    around = company(LINKS, m.link * GATES, (AGENT, GROUP), N)
+    whole, beyond = drive(m, h, outside, prior, around)
+    meeting, out = meet(m, h, outside, around), torch.empty_like(h)
+    for place, local in enumerate(around.blocks(N, size)):
+        part = slice(place * size, min((place + 1) * size, N))
+        force, rest = drive(m, h, outside, prior[part], local, part, meeting=meeting, out=out[part])
+        assert torch.allclose(force, whole[part], atol=1e-6)
+        assert torch.allclose(rest, beyond[part], atol=1e-6)
+    assert torch.allclose(out, whole, atol=1e-6)
+
+
+def test_sparse_product_adds_in_place() -> None:
+    around, h = company(LINKS, GATES, None, N), states()
+    into = torch.ones(N, R, D)
+    assert spmm(around.influence, h, into) is into
+    assert torch.allclose(into - 1.0, spmm(around.influence, h), atol=1e-6)

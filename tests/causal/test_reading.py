@@ -3,35 +3,47 @@
 import pytest
 import torch
 
-from sphunc.causal.reading import TOLERANCE, ClassReading, NumberReading, class_weights, weighted
+from sphunc.causal.reading import TOLERANCE, ClassReading, NumberReading, anchored, weighted
 
 
 def laws(agents, samples, classes, sharpness, seed):
     g = torch.Generator().manual_seed(seed)
-    return torch.softmax(sharpness * torch.randn(agents, samples, classes, generator=g), -1)
+    return torch.softmax(sharpness * torch.randn(agents, samples, classes, generator=g), -1).permute(2, 1, 0)
 
 
 @pytest.mark.parametrize("samples", [1, 2, 100])
 @pytest.mark.parametrize(("classes", "sharpness"), [(2, 0.1), (3, 2.0), (10, 5.0)])
 def test_weights_bring_the_mean_to_the_target(samples, classes, sharpness) -> None:
-    p, target = laws(20, samples, classes, sharpness, 0), laws(20, 1, classes, 1.0, 1)[:, 0]
-    q = weighted(p, class_weights(p, target))
-    assert torch.allclose(q.sum(-1), torch.ones(20, samples), atol=1e-5)
-    reachable = torch.ones(20, dtype=torch.bool) if samples > 1 and sharpness < 3 else q.isfinite().all((1, 2))
-    assert (q.mean(1) - target).abs()[reachable].max() < (TOLERANCE if sharpness < 3 else 0.02)
+    p, target = laws(20, samples, classes, sharpness, 0), laws(20, 1, classes, 1.0, 1)[:, 0].mT
+    q, tie = anchored(p.clone(), target)
+    assert torch.allclose(q.sum(0), torch.ones(samples, 20), atol=1e-5)
+    assert torch.allclose(weighted(p.clone(), tie.log_weights), q, atol=1e-4)
+    assert (q.mean(1).mT - target).abs().max() < (TOLERANCE if sharpness < 3 else 0.02)
+
+
+@pytest.mark.parametrize("shift", [0.1, 1.0, 5.0])
+def test_the_anchor_of_the_step_before_leads_to_the_same_mean(shift) -> None:
+    before, p, target = laws(30, 100, 4, 1.5, 3), laws(30, 100, 4, 2.0, 4), laws(30, 1, 4, 1.0, 5)[:, 0].mT
+    tie = anchored(before, target)[1]
+    p[0] *= shift
+    q, again = anchored(p.clone(), target, tie)
+    assert (q.mean(1).mT - target).abs().max() < TOLERANCE
+    fresh = anchored(p.clone(), target)[1]
+    centred = [t.log_weights - t.log_weights.mean(1, keepdim=True) for t in (again, fresh)]
+    assert torch.allclose(*centred, atol=0.1)
 
 
 def test_weights_are_flat_where_nothing_is_to_be_done() -> None:
     p = laws(5, 40, 3, 1.0, 2)
-    assert float(class_weights(p, p.mean(1)).abs().max()) == 0.0
+    assert float(anchored(p.clone(), p.mean(1).mT)[1].log_weights.abs().max()) == 0.0
 
 
 def test_degenerate_samples_do_not_break_it() -> None:
-    p = torch.zeros(2, 8, 3)
-    p[..., 0] = 1.0
-    weights = class_weights(p, torch.tensor([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]))
-    assert weights.isfinite().all()
-    assert weighted(p, weights).isfinite().all()
+    p = torch.zeros(3, 8, 2)
+    p[0] = 1.0
+    q, tie = anchored(p, torch.tensor([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]))
+    assert tie.log_weights.isfinite().all()
+    assert q.isfinite().all()
 
 
 def test_class_reading_without_and_with_contamination() -> None:

@@ -5,9 +5,10 @@ import torch
 
 import sphunc.causal.simulate as simulate_module
 from sphunc.causal.action import Action, StateChange
+from sphunc.causal.design import Design, Start
 from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, Shift, Stochastic
 from sphunc.causal.mechanism import Mechanism
-from sphunc.causal.simulate import Design, Start, simulate
+from sphunc.causal.simulate import simulate
 from sphunc.errors import ArgumentError
 from sphunc.sphere import mean_resultant_length
 
@@ -86,7 +87,7 @@ def test_cut_link_is_the_structure_without_it() -> None:
 
 def test_structures_share_their_noise() -> None:
     moment = last(mechanism(), start(), Action(), design([(0.5, 0.5, 0.0), (0.5, 0.5, 0.0), (0.0, 0.5, 0.0)]))
-    by = moment.factual.view(N, 3, 50, C)
+    by = moment.factual.unflatten(1, (3, 50))
     assert torch.equal(by[:, 0], by[:, 1])
     assert not torch.equal(by[1, 0], by[1, 2])
     assert torch.equal(by[3:, 0], by[3:, 2])
@@ -241,3 +242,23 @@ def test_only_who_may_be_reached_is_carried_twice() -> None:
     for m in moments:
         assert torch.equal(m.changed[m.rows], m.reached)
         assert torch.equal(m.changed[3:], m.factual[3:])
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+def test_blocks_and_memory_do_not_matter(reduced, monkeypatch) -> None:
+    groups = torch.tensor([0, 1, 2, 3, 4, 5]), torch.tensor([0, 0, 1, 1, 2, 2])
+    system = mechanism(pull=0.3, cohesion=0.2), Start(start().eta, start().prior, groups)
+    action = Action((do(0, unit(D, seed=4)),))
+    several = design([(0.5, 0.5, 0.0), (0.0, 0.5, 0.3)], draws=8, reduced=reduced)
+    whole = list(simulate(*system, action, several))
+    monkeypatch.setattr(simulate_module, "BLOCK", 2 * 8 * D)
+    for kept, moment in zip(whole, simulate(*system, action, several, fleeting=True), strict=True):
+        assert torch.allclose(kept.factual, moment.factual, atol=1e-4)
+        assert torch.allclose(kept.changed, moment.changed, atol=1e-4)
+        assert torch.allclose(kept.resultant, moment.resultant, atol=1e-5)
+
+
+def test_a_world_without_links_and_groups_moves() -> None:
+    alone = Design(LINKS, torch.zeros(1, 3), 5, 2, 0)
+    moments = list(simulate(mechanism(), start(), Action(), alone))
+    assert all(m.factual.isfinite().all() and m.factual.std(1).min() > 0 for m in moments)

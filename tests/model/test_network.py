@@ -358,3 +358,14 @@ def test_origin_rolls_the_forecast_of_the_last_time_step_by_step(horizon: int, g
     assert torch.allclose(rolled.total[horizon - 1], wanted.total[-1], atol=1e-6)
     stepped = network.step.strength * network.step(origin.eta[-1], origin.lasting, seen.pull[-1], LINKS, GATES)
     assert torch.allclose(stepped / stepped.norm(dim=-1, keepdim=True), rolled.ahead[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("geometry", ["sphere", "euclidean"])
+def test_a_forecast_is_the_same_to_the_bit_however_many_steps_are_asked_for(geometry: str) -> None:
+    data = world()
+    network = make(data, geometry=geometry)
+    few, many = (network.origin(observe(data), LINKS, GATES, horizon).run for horizon in (2, 7))
+    assert few.log_probabilities is not None
+    assert many.log_probabilities is not None
+    assert torch.equal(few.log_probabilities, many.log_probabilities[:2])
+    assert torch.equal(few.total, many.total[:2])

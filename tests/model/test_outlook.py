@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from sphunc.model.outlook import Outlook, merge
+from sphunc.model.outlook import Outlook, merge, stacked
 
 P = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]], dtype=torch.float64)
 CLASSES = Outlook(P.log(), None, None, torch.tensor([0.2, 0.8]))
@@ -53,3 +53,13 @@ def test_merge_reads_every_agent_from_its_own_member():
     assert merged.log_probabilities.shape == (2, 3, 2)
     assert merged.total.tolist() == [[1, 0, 1], [1, 0, 1]]
     assert merged.log_probabilities.is_contiguous()
+
+
+def test_stacked_forecasts_come_apart_again():
+    for law in (CLASSES, NUMBERS):
+        both = stacked([law, law])
+        assert both.total.shape == (2, 2)
+        assert torch.equal(
+            both.at(1).surprise(torch.tensor([1, 2]) if law is CLASSES else torch.ones(2, 1)),
+            law.surprise(torch.tensor([1, 2]) if law is CLASSES else torch.ones(2, 1)),
+        )

@@ -7,16 +7,17 @@ from dataclasses import dataclass, fields
 import torch
 
 from sphunc._typing import Float, Tensor
+from sphunc.causal.design import Moment
 from sphunc.causal.outcome_entropy import (
     LEAST_VARIANCE,
     Entropies,
     class_entropies,
     number_entropies,
+    variance_of_mean,
 )
-from sphunc.causal.reading import ClassReading, NumberReading, class_weights, weighted
-from sphunc.causal.simulate import Moment
+from sphunc.causal.reading import Anchor, ClassReading, NumberReading, anchored, put_columns, weighted
 
-BLOCK = 400_000
+BLOCK = 800_000
 """Numbers of a block of agents: what is read of them stays in the cache."""
 
 
@@ -32,6 +33,7 @@ class Comparison:
         total: entropy ``[N]``, with its parts ``within`` and ``identification``, and its ``entropy_error``.
         samples: law of every sample after the intervention ``[N, S, C or K]``; empty unless asked for.
         log_weights: class weights that anchored the samples ``[N, C]``; empty for numbers.
+        inverse: of the curvature that they were found with ``[N, C, C]``; empty for numbers.
     """
 
     outcome: Tensor
@@ -44,6 +46,7 @@ class Comparison:
     entropy_error: Tensor
     samples: Tensor
     log_weights: Tensor
+    inverse: Tensor
 
 
 def compare(
@@ -51,7 +54,7 @@ def compare(
     reading: ClassReading | NumberReading,
     draws: int,
     *,
-    start: Tensor | None = None,
+    start: Comparison | None = None,
     keep_samples: bool = False,
 ) -> Comparison:
     """Read both arms and compare them, a block of agents at a time.
@@ -60,96 +63,69 @@ def compare(
         moment: both arms after a step.
         reading: how outcomes are read then, for all agents.
         draws: R; samples are ordered by structure, then draw.
-        start: log weights of the step before, which save iterations.
+        start: comparison of the step before, which saves iterations.
         keep_samples: also return the law of every sample.
     """
-    rows, agents = moment.rows, len(moment.factual)
-    if rows is None or len(rows) in (0, agents):
-        changed = None if rows is not None and not len(rows) else moment.reached
-        return _compare(moment.factual, changed, reading, start, draws, keep_samples)
-    still = torch.ones(agents, dtype=torch.bool)
-    still[rows] = False
-    unreached, reached = (
-        _compare(
-            moment.factual[whom],
-            changed,
-            reading.rows(whom),
-            None if start is None else start[whom],
-            draws,
-            keep_samples,
-        )
-        for whom, changed in ((still.nonzero().flatten(), None), (rows, moment.reached))
-    )
-    return _merged(unreached, reached, still)
-
-
-def _merged(unreached: Comparison, reached: Comparison, still: Tensor) -> Comparison:
-    values = {}
-    for f in fields(Comparison):
-        one, two = getattr(unreached, f.name), getattr(reached, f.name)
-        whole = torch.empty(len(still), *one.shape[1:])
-        whole[still], whole[~still] = one, two
-        values[f.name] = whole
-    return Comparison(**values)
-
-
-def _compare(
-    factual: Tensor,
-    changed: Tensor | None,
-    reading: ClassReading | NumberReading,
-    start: Tensor | None,
-    draws: int,
-    keep_samples: bool,
-) -> Comparison:
-    """Compare both arms; None if the changed arm is the factual one."""
-    agents, samples, outputs = factual.shape
+    agents, samples, outputs = moment.factual.shape
     size = max(1, BLOCK // max(1, samples * outputs))
+    rooms = torch.empty(2, size * samples * outputs)
     parts = []
     for first in range(0, agents, size):
-        rows = slice(first, first + size)
-        arms = factual[rows], None if changed is None else changed[rows]
-        warm = None if start is None else start[rows]
-        if isinstance(reading, ClassReading):
-            parts.append(_classes(*arms, reading.rows(rows), draws, warm, keep_samples))
+        block = slice(first, min(first + size, agents))
+        rows, arms = _arms(moment, block)
+        part = reading.rows(block)
+        if isinstance(part, ClassReading):
+            warm = None if start is None else Anchor(start.log_weights[block], start.inverse[block])
+            parts.append(_classes(arms, rows, part, draws, warm, keep_samples, rooms))
         else:
-            parts.append(_numbers(*arms, reading.rows(rows), draws, keep_samples))
+            parts.append(_numbers(arms, rows, part, draws, keep_samples))
     names = [f.name for f in fields(Comparison)]
     return Comparison(**{name: torch.cat([getattr(part, name) for part in parts]) for name in names})
 
 
+def _arms(moment: Moment, block: slice) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Agents of a block that were reached, counted from its first, and the logits of all and of those."""
+    factual = moment.factual[block]
+    if moment.rows is None:
+        return torch.arange(len(factual)), (factual, moment.reached[block])
+    low, high = torch.searchsorted(moment.rows, torch.tensor([block.start, block.stop])).tolist()
+    return moment.rows[low:high] - block.start, (factual, moment.reached[low:high])
+
+
 def _classes(
-    factual: Tensor, changed: Tensor | None, reading: ClassReading, draws: int, start: Tensor | None, keep: bool
+    arms: tuple[Tensor, Tensor],
+    rows: Tensor,
+    reading: ClassReading,
+    draws: int,
+    start: Anchor | None,
+    keep: bool,
+    rooms: Tensor,
 ) -> Comparison:
-    p = reading.probabilities(factual)
-    log_weights = class_weights(p, reading.target, start)
-    before = weighted(p, log_weights)
-    after = before if changed is None else weighted(reading.probabilities(changed), log_weights)
-    agents, samples, C = p.shape
-    shape = (agents, samples // draws, draws, C)
-    at_draw = before.view(shape).mean(1)
-    change = after.view(shape) - at_draw.unsqueeze(1)
-    by_draw = torch.zeros_like(at_draw) if changed is None else change.mean(1)
+    factual, reached = (logits.permute(2, 1, 0) for logits in arms)
+    q, tie = anchored(reading.odds(factual, rooms[0]), reading.target, start)
+    C, samples, agents = q.shape
+    split = q.view(C, samples // draws, draws, agents)
+    at_draw = split.mean(1)
+    target = reading.target.mT.contiguous()
+    if len(rows):
+        after = reading.rows(rows).odds(reached, rooms[1])
+        put_columns(q, rows, weighted(after, tie.log_weights[rows]))
+    by_draw = (split.mean(1) - at_draw).permute(2, 1, 0) if len(rows) else torch.zeros(agents, draws, C)
     outcome = _law(reading.target + by_draw.mean(1))
+    shifted = (
+        _law((q + (target - at_draw.mean(1)).unsqueeze(1)).permute(2, 1, 0)) if keep else torch.empty(agents, 0, C)
+    )
+    change = split.sub_(at_draw.unsqueeze(1))
     own = change.mean(2)
-    by_structure = _law(reading.target.unsqueeze(1) + own)
-    spread = _variance_of_mean(change, own)
+    spread = variance_of_mean(change, 2).permute(2, 1, 0)
+    by_structure = _law((target.unsqueeze(1) + own).permute(2, 1, 0))
     entropies = class_entropies(outcome, by_draw, by_structure, spread)
-    shifted = _law(after + (reading.target - before.mean(1)).unsqueeze(1)) if keep else after[:, :0]
-    return _comparison(outcome, reading.target, by_draw, outcome[:, :0], entropies, shifted, log_weights)
+    return _comparison(outcome, reading.target, by_draw, outcome[:, :0], entropies, shifted, tie)
 
 
-def _variance_of_mean(values: Tensor, mean: Tensor) -> Tensor:
-    """Over the third axis, which is short: slice by slice, several times faster than torch's ``var``."""
-    R = values.shape[2]
-    total = torch.zeros_like(mean)
-    for d in range(R if R > 1 else 0):
-        total += (values[:, :, d] - mean).square()
-    return total / max(1, R * (R - 1))
-
-
-def _numbers(factual: Tensor, changed: Tensor | None, reading: NumberReading, draws: int, keep: bool) -> Comparison:
-    before = reading.means(factual)
-    after = before if changed is None else reading.means(changed)
+def _numbers(arms: tuple[Tensor, Tensor], rows: Tensor, reading: NumberReading, draws: int, keep: bool) -> Comparison:
+    before = reading.means(arms[0].contiguous())
+    after = before.index_copy(0, rows, reading.means(arms[1].contiguous())) if len(rows) else before
     agents, samples, K = before.shape
     shape = (agents, samples // draws, draws, K)
     by_draw = (after - before).view(shape).mean(1)
@@ -160,7 +136,8 @@ def _numbers(factual: Tensor, changed: Tensor | None, reading: NumberReading, dr
     shifted = after + (reading.target - before.mean(1)).unsqueeze(1)
     entropies = number_entropies(shifted.view(shape), noise, variance)
     samples_kept = shifted if keep else shifted[:, :0]
-    return _comparison(outcome, reading.target, by_draw, variance, entropies, samples_kept, outcome[:, :0])
+    untied = Anchor(outcome[:, :0], outcome[:, :0, None])
+    return _comparison(outcome, reading.target, by_draw, variance, entropies, samples_kept, untied)
 
 
 def _comparison(
@@ -170,16 +147,18 @@ def _comparison(
     variance: Tensor,
     entropies: Entropies,
     samples: Tensor,
-    log_weights: Tensor,
+    tie: Anchor,
 ) -> Comparison:
     R = by_draw.shape[1]
-    error = by_draw.std(1) / R**0.5 if R > 1 else torch.full_like(outcome, torch.nan)
+    error = variance_of_mean(by_draw, 1).sqrt() if R > 1 else torch.full_like(outcome, torch.nan)
     parts = entropies.total, entropies.within, entropies.identification, entropies.error
-    return Comparison(outcome, factual, error, variance, *parts, samples, log_weights)
+    return Comparison(outcome, factual, error, variance, *parts, samples, tie.log_weights, tie.inverse)
 
 
 def _law(p: Float[Tensor, "*batch class"]) -> Float[Tensor, "*batch class"]:
     """Back onto the simplex, which rounding and the leftover of the anchor may leave by a hair; else untouched."""
-    below = (p < 0).any(-1, keepdim=True)
+    below = p.amin(-1, keepdim=True) < 0
+    if not bool(below.any()):
+        return p
     positive = p.clamp(min=0.0)
     return torch.where(below, positive / positive.sum(-1, keepdim=True), p)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from scipy.sparse import csr_matrix
+from scipy.sparse._sparsetools import csr_matvecs
 
 from sphunc._typing import Bool, Float, Int, Links, Tensor
 from sphunc.causal.noise import row_sums
@@ -130,6 +131,15 @@ class Company:
         own = csr_matrix((spread.data * gather.data[gather.indptr[:-1]][place], place, spread.indptr), spread.shape)
         return Company(influence, gather, spread, _squared(influence), _squared(gather), _squared(spread), own)
 
+    def blocks(self, agents: int, size: int) -> list[Company]:
+        """Return what acts on blocks of agents, in order; groups are to meet before."""
+        matrices = (self.influence, self.spread, self.influence2, self.spread2, self.own)
+        parts = []
+        for first in range(0, agents, size):
+            cut = [None if matrix is None else matrix[first : first + size] for matrix in matrices]
+            parts.append(Company(cut[0], None, cut[1], cut[2], None, cut[3], cut[4]))
+        return parts
+
     def reach(self, rows: Tensor, agents: int) -> Bool[Tensor, " agent"]:
         """Tell on whom some agents act, themselves included."""
         there = np.zeros(agents, dtype=np.float32)
@@ -187,10 +197,48 @@ def _squared(matrix: csr_matrix | None) -> csr_matrix | None:
     return None if matrix is None else csr_matrix((matrix.data**2, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def spmm(matrix: csr_matrix, values: Tensor) -> Tensor:
-    """Sparse product over the first axis of ``values [N, ...]``."""
-    product = matrix @ values.reshape(len(values), math.prod(values.shape[1:])).numpy()
-    return torch.from_numpy(product).view(-1, *values.shape[1:])
+def spmm(matrix: csr_matrix, values: Tensor, into: Tensor | None = None) -> Tensor:
+    """Sparse product over the first axis of ``values [N, ...]``, added to ``into`` if it is given.
+
+    scipy's own routine: its operator makes a new array every time, and what is added is then added in a second pass.
+    """
+    targets, sources = len(matrix.indptr) - 1, len(values)
+    into = torch.zeros(targets, *values.shape[1:]) if into is None else into
+    columns = math.prod(values.shape[1:])
+    flat = values.contiguous().numpy().reshape(-1), into.numpy().reshape(-1)
+    csr_matvecs(targets, sources, columns, matrix.indptr, matrix.indices, matrix.data, *flat)
+    return into
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """What groups tell their members.
+
+    Attributes:
+        told: mean state of every group, times its gain ``[M, R, r]``.
+        gain: ``[M, R]``.
+        hidden: squared length of the mean outside the basis ``[M, R]``; None when the basis holds everything.
+    """
+
+    told: Tensor
+    gain: Tensor
+    hidden: Tensor | None
+
+
+def meet(
+    mechanism: Mechanism,
+    states: Float[Tensor, "agent draw rank"],
+    outside: Float[Tensor, "agent draw"] | None,
+    around: Company,
+) -> Meeting | None:
+    """Let all groups meet; None if there are none. Arguments as for :func:`drive`."""
+    if around.gather is None or around.gather2 is None:
+        return None
+    mean = spmm(around.gather, states)
+    hidden = None if outside is None else spmm(around.gather2, outside)
+    cohesion = row_sums(mean.square()) if hidden is None else row_sums(mean.square()) + hidden
+    gain = mechanism.pull + mechanism.cohesion * cohesion.clamp(max=1.0)
+    return Meeting(mean.mul_(gain.unsqueeze(-1)), gain, hidden)
 
 
 def drive(
@@ -199,7 +247,10 @@ def drive(
     outside: Float[Tensor, "agent draw"] | None,
     prior: Float[Tensor, "target rank"],
     around: Company,
-    rows: Int[Tensor, " target"] | None = None,
+    rows: Int[Tensor, " target"] | slice | None = None,
+    *,
+    meeting: Meeting | None = None,
+    out: Float[Tensor, "target draw rank"] | None = None,
 ) -> tuple[Float[Tensor, "target draw rank"], Float[Tensor, "target draw"] | None]:
     """Sum of all forces, and its squared length outside the basis.
 
@@ -210,9 +261,11 @@ def drive(
         prior: persistent priors of the targets, times their gain, in coordinates.
         around: who acts on whom; only on ``rows`` if they are given.
         rows: targets; everybody if None.
+        meeting: of the groups, if they have met already.
+        out: memory for the sum.
     """
     here = states if rows is None else states[rows]
-    force = torch.add(prior.unsqueeze(1), here, alpha=mechanism.keep)
+    force = torch.add(prior.unsqueeze(1), here, alpha=mechanism.keep, out=out)
     own = outside if outside is None or rows is None else outside[rows]
     beyond = None if own is None else mechanism.keep**2 * own
     if around.influence is not None and around.influence2 is not None:
@@ -220,34 +273,24 @@ def drive(
         force.view(-1, rank).addmm_(spmm(around.influence, states).view(-1, rank), mechanism.mapping.mT)
         if beyond is not None and outside is not None:
             beyond.add_(spmm(around.influence2, outside), alpha=mechanism.stretch)
-    if around.gather is not None and around.spread is not None:
-        _pull(mechanism, (states, outside, own), around, force, beyond)
+    meeting = meet(mechanism, states, outside, around) if meeting is None else meeting
+    if meeting is not None and around.spread is not None:
+        _pull(mechanism, meeting, around, own, force, beyond)
     return force, beyond
 
 
 def _pull(
-    mechanism: Mechanism,
-    states: tuple[Tensor, Tensor | None, Tensor | None],
-    around: Company,
-    force: Tensor,
-    beyond: Tensor | None,
+    mechanism: Mechanism, meeting: Meeting, around: Company, own: Tensor | None, force: Tensor, beyond: Tensor | None
 ) -> None:
     """Add the pull of groups to the force, and to its squared length outside the basis."""
-    assert around.gather is not None
     assert around.spread is not None
-    assert around.gather2 is not None
     assert around.spread2 is not None
     assert around.own is not None
-    inside, outside, own = states
-    mean = spmm(around.gather, inside)
-    hidden = None if outside is None else spmm(around.gather2, outside)
-    cohesion = row_sums(mean.square()) if hidden is None else row_sums(mean.square()) + hidden
-    gain = mechanism.pull + mechanism.cohesion * cohesion.clamp(max=1.0)
-    force += spmm(around.spread, mean.mul_(gain.unsqueeze(-1)))
-    if beyond is not None and hidden is not None and own is not None:
-        beyond += spmm(around.spread2, hidden * gain.square())
+    spmm(around.spread, meeting.told, force)
+    if beyond is not None and meeting.hidden is not None and own is not None:
+        spmm(around.spread2, meeting.hidden * meeting.gain.square(), beyond)
         # An agent hears itself in its groups: there it does not add like a stranger.
-        beyond += 2.0 * mechanism.keep * own * spmm(around.own, gain)
+        beyond += 2.0 * mechanism.keep * own * spmm(around.own, meeting.gain)
 
 
 def signal_basis(

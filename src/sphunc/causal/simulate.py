@@ -14,84 +14,19 @@ from typing import Any
 
 import torch
 
-from sphunc._typing import Float, Links, Tensor
+from sphunc._typing import Tensor
 from sphunc.causal.action import Action, StateChange, contradiction, decided_twice, turn
+from sphunc.causal.design import Design, Moment, Start
 from sphunc.causal.interventions import Intervention, Policy
-from sphunc.causal.mechanism import Company, Mechanism, company, drive, signal_basis
+from sphunc.causal.mechanism import Company, Mechanism, company, drive, meet, signal_basis
 from sphunc.causal.noise import Noise, draw_noise, mixture, perturb, row_sums
+from sphunc.causal.reading import columns, put_columns
 from sphunc.errors import ArgumentError
 
-BLOCK = 2**18
+BLOCK = 2**19
 """Numbers of a block of agents: what is made of them stays in the cache."""
 FAINT = 1e-4
 """Departures of a unit state that are not followed further: they move no probability by as much as its error."""
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    r"""What is believed at the origin.
-
-    Attributes:
-        eta: natural parameter of the belief about every state ``[N, D]``.
-        prior: persistent priors u ``[N, D]``.
-        memberships: agent and group of every membership (groups counted from 0), or None if no group meets.
-    """
-
-    eta: Tensor
-    prior: Tensor
-    memberships: tuple[Tensor, Tensor] | None
-
-
-@dataclass(frozen=True, eq=False)
-class Design:
-    """How much is simulated.
-
-    Attributes:
-        links: ``[2, K]`` candidate links.
-        strengths: of each structure ``[Q, K]``; 0 where a link is not there.
-        draws: R, of the noise; samples are Q x R.
-        horizon: steps.
-        seed: of the noise.
-        sampled: draw states; else carry their means (noise is integrated out step by step, draws are equal).
-        reduced: carry only the directions that hold the signal, where they are few; else all D.
-    """
-
-    links: Links
-    strengths: Float[Tensor, "structure link"]
-    draws: int
-    horizon: int
-    seed: int
-    sampled: bool = True
-    reduced: bool = True
-
-    @property
-    def samples(self) -> int:
-        """S."""
-        return len(self.strengths) * self.draws
-
-
-@dataclass(frozen=True, eq=False)
-class Moment:
-    """Both arms after one step; samples are ordered by structure, then draw.
-
-    Attributes:
-        factual: logits (or standardised numbers) without the intervention ``[N, S, C]``.
-        reached: the same with it, of the n agents whom it may have reached ``[n, S, C]``.
-        resultant: squared length of the mean state in the changed arm, without the bias of a finite S ``[N]``.
-        rows: who they are ``[n]``; the others are the same in both arms. None for everybody.
-    """
-
-    factual: Tensor
-    reached: Tensor
-    resultant: Tensor
-    rows: Tensor | None = None
-
-    @property
-    def changed(self) -> Tensor:
-        """Logits of all agents with the intervention; the factual tensor itself when nobody is reached."""
-        if self.rows is None or not len(self.rows):
-            return self.factual if self.rows is not None else self.reached
-        return self.factual.index_copy(0, self.rows, self.reached)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +46,22 @@ class _Departure:
     outside: Tensor | None
 
 
-def simulate(mechanism: Mechanism, start: Start, action: Action, design: Design) -> Iterator[Moment]:
+def simulate(
+    mechanism: Mechanism, start: Start, action: Action, design: Design, *, fleeting: bool = False
+) -> Iterator[Moment]:
     """Simulate both arms, and give what outcomes are read from after every step.
 
     With an action that changes nothing there is one arm, and both results are the same tensor.
+
+    Args:
+        mechanism: structural step and readout.
+        start: beliefs at the origin.
+        action: what is changed.
+        design: how much is simulated.
+        fleeting: a step takes the memory of the one before, which is to be read by then.
     """
     world = _World(mechanism, start, action, design)
+    world.room = torch.empty(len(mechanism.bias), design.samples, world.agents) if fleeting else None
     first = world.noise(0)
     begun = world.begin(first)
     states = [begun] * len(design.strengths)
@@ -138,6 +83,9 @@ class _World:
         self.prior, prior_outside = self._project(mechanism.prior * start.prior)
         self.prior_outside = prior_outside
         self.rank = self.eta.shape[-1]
+        self.room: Tensor | None = None
+        self.spare: _States | None = None
+        self.blocks: dict[int, list[Company]] = {}
         self.companies: dict[tuple[int, tuple[int, ...], tuple[float, ...]], Company] = {}
 
     def _project(self, vectors: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -177,20 +125,28 @@ class _World:
         S, noise = self.design.samples, self.noise(step)
         reached = [self.reached(step, self.acted_on(q, step, gone.rows)) for q, gone in enumerate(departures)]
         rows = torch.unique(torch.cat(reached))
-        read = torch.empty(self.agents, S, len(self.mechanism.bias))
-        other = torch.empty(len(rows), *read.shape[1:])
+        shape = len(self.mechanism.bias), S
+        read = torch.empty(*shape, self.agents) if self.room is None else self.room
+        other = torch.empty(*shape, len(rows))
+        total, squares = torch.zeros_like(states[0].inside), torch.zeros(self.agents, self.design.draws)
         mean, square = torch.zeros(self.agents, self.rank), torch.zeros(self.agents)
         for q, whom in enumerate(reached):
             part = slice(q * self.design.draws, (q + 1) * self.design.draws)
             before, gone = states[q], departures[q]
-            states[q] = self.move(before, self.around(Action(), q, step - 1), noise, read[:, part])
+            states[q] = self.move(before, q, step, noise, read[:, part])
+            total += states[q].inside
+            squares += self.squares(states[q])
             if len(rows):
-                other[:, part] = read[rows, part]
+                other[:, part] = columns(read[:, part], rows)
                 view = other[:, part], torch.searchsorted(rows, whom)
                 departures[q] = self.diverge(step, q, (before, gone, states[q]), whom, noise, view)
-            self.collect(states[q], departures[q], mean, square)
+                self.collect(states[q], departures[q], mean, square)
+            # The states of the origin are those of every structure.
+            self.spare = before if step > 1 or q + 1 == len(reached) else None
+        mean += total.sum(1)
+        square += squares.sum(1)
         resultant = (row_sums(mean.square()) - square) / max(1, S * (S - 1))
-        return Moment(read, other, resultant.clamp(0.0, 1.0), rows)
+        return Moment(read.permute(2, 1, 0), other.permute(2, 1, 0), resultant.clamp(0.0, 1.0), rows)
 
     def acted_on(self, q: int, step: int, rows: Tensor) -> Tensor:
         """Agents whose next state may differ: whom those that differ act on, and whom cuts set free."""
@@ -214,31 +170,37 @@ class _World:
         return acted.nonzero().flatten()
 
     def collect(self, states: _States, gone: _Departure, mean: Tensor, square: Tensor) -> None:
-        """Add the states of the changed arm, and their squared length inside the basis, over draws."""
-        for draw in range(self.design.draws):
-            mean += states.inside[:, draw]
-        square += self.squares(states.inside, states.outside)
-        if len(gone.rows):
-            old = states.inside[gone.rows], None if states.outside is None else states.outside[gone.rows]
-            mean.index_add_(0, gone.rows, gone.inside.sum(1) - old[0].sum(1))
-            square.index_add_(0, gone.rows, self.squares(gone.inside, gone.outside) - self.squares(*old))
+        """Add what states and squared lengths of the changed arm differ by, over draws."""
+        old = _States(states.inside[gone.rows], None if states.outside is None else states.outside[gone.rows])
+        new = _States(gone.inside, gone.outside)
+        mean.index_add_(0, gone.rows, (new.inside - old.inside).sum(1))
+        square.index_add_(0, gone.rows, (self.squares(new) - self.squares(old)).sum(1))
 
-    def squares(self, inside: Tensor, outside: Tensor | None) -> Tensor:
-        """Sum over draws of the squared length inside the basis."""
-        if outside is not None and self.design.sampled:
-            return self.design.draws - outside.sum(1)
-        return inside.square().sum((1, 2))
+    def squares(self, states: _States) -> Tensor:
+        """Squared length inside the basis."""
+        if states.outside is not None and self.design.sampled:
+            return 1.0 - states.outside
+        return row_sums(states.inside.square())
 
-    def move(self, states: _States, around: Company, noise: Noise, logits: Tensor) -> _States:
+    def move(self, states: _States, q: int, step: int, noise: Noise, logits: Tensor) -> _States:
         """One structure, one step of the factual arm: returns new states, and fills in the logits read on the way."""
-        eta, beyond = drive(self.mechanism, states.inside, states.outside, self.prior, around)
-        if beyond is not None and self.prior_outside is not None:
-            beyond += self.prior_outside.unsqueeze(1)
-        size = max(1, BLOCK // eta[0].numel())
-        for first in range(0, self.agents, size):
-            part = slice(first, first + size)
-            self.finish(eta[part], None if beyond is None else beyond[part], noise.rows(part), logits[part])
-        return _States(eta, beyond)
+        around = self.around(Action(), q, step - 1)
+        size = max(1, BLOCK // states.inside[0].numel())
+        if q not in self.blocks:
+            self.blocks[q] = around.blocks(self.agents, size)
+        meeting = meet(self.mechanism, states.inside, states.outside, around)
+        new = self.spare or _States(torch.empty_like(states.inside), self.empty_outside())
+        for place, local in enumerate(self.blocks[q]):
+            part = slice(place * size, min((place + 1) * size, self.agents))
+            held = states.inside, states.outside, self.prior[part], local, part
+            eta, beyond = drive(self.mechanism, *held, meeting=meeting, out=new.inside[part])
+            if beyond is not None and self.prior_outside is not None and new.outside is not None:
+                beyond = torch.add(beyond, self.prior_outside[part].unsqueeze(1), out=new.outside[part])
+            self.finish(eta, beyond, noise.rows(part), logits[:, :, part])
+        return new
+
+    def empty_outside(self) -> Tensor | None:
+        return None if self.basis is None else torch.empty(self.agents, self.design.draws)
 
     def diverge(
         self,
@@ -258,11 +220,11 @@ class _World:
         self.place(before, gone.rows, *kept)
         if beyond is not None and self.prior_outside is not None:
             beyond += self.prior_outside[rows].unsqueeze(1)
-        logits = torch.empty(*eta.shape[:2], len(self.mechanism.bias))
+        logits = torch.empty(len(self.mechanism.bias), *eta.shape[1::-1])
         self.finish(eta, beyond, noise.rows(rows), logits)
-        result = self.intervened(step, rows, _States(eta, beyond), factual, noise, logits)
+        result = self.intervened(step, rows, _States(eta, beyond), factual, noise, logits.permute(2, 1, 0))
         target, places = read
-        target[places] = logits
+        put_columns(target, places, logits)
         return result
 
     def place(self, states: _States, rows: Tensor, inside: Tensor, outside: Tensor | None) -> None:
@@ -274,8 +236,10 @@ class _World:
         """Read natural parameters, and put states drawn from them in their place."""
         square = row_sums(eta.square())
         length = (square if beyond is None else square + beyond).sqrt()
-        firm = self.mechanism.firm(length).unsqueeze(-1)
-        torch.addcmul(self.mechanism.bias, eta @ self.mechanism.weight.mT, firm, out=logits)
+        firm = self.mechanism.firm(length).mT.contiguous()
+        # Class by class, as logits lie in memory: a product that makes short rows takes several times as long.
+        product = torch.matmul(self.mechanism.weight, eta.permute(1, 2, 0))
+        torch.addcmul(self.mechanism.bias[:, None, None], product.transpose(0, 1), firm, out=logits)
         if beyond is None or not self.design.sampled or not self.mechanism.spherical:
             eta.copy_(self.settle(eta, length, beyond, noise))
             if beyond is not None:

@@ -161,7 +161,7 @@ class SphUnc(WhatIf):
         # Earlier origins would be forecast too by a plain pass, and their support looked up.
         network: Any = self.network_
         run = network.origin(observe(past), links, gates, self.config_.horizon).run
-        last = self.temperature_.apply(outlook_of(run)).at(-1)
+        last = self.temperature_.apply(outlook_of(run).at(-1))
         extras = _sets(last, self.conformal_, coverage)
         return Forecast(
             agents=past.node_ids,

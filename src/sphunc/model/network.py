@@ -12,7 +12,7 @@ steps: it is a simulation without intervention.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -283,7 +283,8 @@ class Network(nn.Module):
         encoded, filtered = self._believe(observed, x, links, gates, generator)
         carried = self._carried(observed)
         offset = None if carried is None else self.persistence * carried
-        return self._forecast(self._noise(x, observed.present), encoded, filtered.ahead, filtered.states, offset)
+        variance, support = self._noise(x, observed.present), self._support(encoded)
+        return self._forecast(variance, encoded, filtered.ahead, filtered.states, offset, support)
 
     @torch.no_grad()
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
@@ -291,14 +292,16 @@ class Network(nn.Module):
         x = self._standard(observed)
         encoded, filtered = self._believe(observed, x, links, gates, None)
         states = self._roll(filtered.ahead[-1], filtered.lasting, observed.pull[-1], links, gates, horizon)
-        again = (part[-1:].expand(horizon, *part.shape[1:]) for part in (encoded.length, encoded.observed))
-        last = Encoded(encoded.direction[-1:].expand(horizon, -1, -1), *again)
-        rolled = torch.stack(states)
-        variance = self._noise(x, observed.present)[-1:].expand(horizon, -1)
+        last = Encoded(encoded.direction[-1:], encoded.length[-1:], encoded.observed[-1:])
+        variance, support = self._noise(x, observed.present)[-1:], self._support(last)
         carried = self._carried(observed)
         offset = None if carried is None else self._fading(horizon).unsqueeze(1) * carried[-1]
-        run = self._forecast(variance, last, rolled, rolled, offset)
-        return Origin(filtered.evidence, filtered.eta, filtered.lasting, run)
+        # One by one: products round by their shape, and a forecast is not to depend on how many steps are asked for.
+        steps = []
+        for h, state in enumerate(states):
+            extra = None if offset is None else offset[h : h + 1]
+            steps.append(self._forecast(variance, last, state.unsqueeze(0), state.unsqueeze(0), extra, support))
+        return Origin(filtered.evidence, filtered.eta, filtered.lasting, _joined(steps))
 
     def _believe(
         self, observed: Observed, x: Tensor, links: Tensor, gates: Tensor, generator: torch.Generator | None
@@ -358,10 +361,19 @@ class Network(nn.Module):
             averages.append(torch.where(known, moved, torch.where(present[time], raw[time], averages[-1])))
         return torch.stack(averages)
 
-    def _forecast(self, variance: Tensor, encoded: Encoded, ahead: Tensor, state: Tensor, offset: Tensor | None) -> Run:
+    def _forecast(
+        self,
+        variance: Tensor,
+        encoded: Encoded,
+        ahead: Tensor,
+        state: Tensor,
+        offset: Tensor | None,
+        support: Tensor | None,
+    ) -> Run:
         dim = self.config.dim
-        strength = self.step.concentration(state)
-        kappa = self._supported(strength if self.head is None else self.head(encoded.direction), encoded)
+        kappa = self.step.concentration(state) if self.head is None else self.head(encoded.direction)
+        if support is not None:
+            kappa = supported_concentration(kappa, support, HALF_SUPPORT)
         epistemic = vmf_entropy(kappa, dim)
         scaled = scaled_entropy(kappa, dim)
         if self.config.uncertainty == "aleatoric":
@@ -394,12 +406,16 @@ class Network(nn.Module):
             return contaminated_log_probabilities(temper(logits, tau), squashed_variance(variance), self.frequency)
         return torch.log_softmax(temper(logits / flattening(variance, logits.shape[-1]).unsqueeze(-1), tau), -1)
 
-    def _supported(self, kappa: Tensor, encoded: Encoded) -> Tensor:
+    @torch.no_grad()
+    def _support(self, encoded: Encoded) -> Float[Tensor, "time agent"] | None:
+        """How many training latents are near; None if that does not count."""
         if not self.config.support or len(self.support) == 0:
-            return kappa
-        with torch.no_grad():
-            # Many steps from one origin repeat the same latents: their support is looked up once.
-            latent = encoded.direction if encoded.direction.stride(0) else encoded.direction[:1]
-            n = kernel_support(latent.flatten(0, -2), self.support, SUPPORT_SHARPNESS)
-            n = n.view(latent.shape[:-1]).expand(kappa.shape)
-        return supported_concentration(kappa, self.counts_for * n, HALF_SUPPORT)
+            return None
+        n = kernel_support(encoded.direction.flatten(0, -2), self.support, SUPPORT_SHARPNESS)
+        return self.counts_for * n.view(encoded.direction.shape[:-1])
+
+
+def _joined(runs: list[Run]) -> Run:
+    """Forecasts of several steps, one after another."""
+    parts = [[getattr(run, f.name) for run in runs] for f in fields(Run)]
+    return Run(*(None if part[0] is None else torch.cat(part) for part in parts))  # pyright: ignore[reportArgumentType]

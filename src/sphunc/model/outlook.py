@@ -91,6 +91,13 @@ class Outlook:
         return Outlook(**changed)  # pyright: ignore[reportArgumentType]
 
 
+def stacked(parts: list[Outlook]) -> Outlook:
+    """Return forecasts of several times or steps as one, ``[T, ...]``."""
+    values = {f.name: [getattr(one, f.name) for one in parts] for f in fields(Outlook)}
+    joined = {name: None if some[0] is None else torch.stack(some) for name, some in values.items()}
+    return Outlook(**joined)  # pyright: ignore[reportArgumentType]
+
+
 def merge(parts: list[Outlook], part: Tensor) -> Outlook:
     """Take each agent's forecast from the member that did not learn from it.
 

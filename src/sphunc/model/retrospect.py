@@ -138,7 +138,7 @@ def _compare(
     R = by_draw.shape[1]
     error = by_draw.std(1) / R**0.5 if R > 1 else torch.full_like(mean, torch.nan)
     parts = entropies.total, entropies.within, entropies.identification, entropies.error
-    return Comparison(mean, factual.mean(1), error, variance, *parts, other, mean[:, :0])
+    return Comparison(mean, factual.mean(1), error, variance, *parts, other, mean[:, :0], mean[:, :0, None])
 
 
 def _numbers(

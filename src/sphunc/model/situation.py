@@ -10,14 +10,15 @@ from torch import Tensor
 
 from sphunc._typing import Links
 from sphunc.causal.action import Names
+from sphunc.causal.design import Start
 from sphunc.causal.mechanism import Mechanism
 from sphunc.causal.reading import ClassReading, NumberReading
-from sphunc.causal.simulate import Start
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.network import Network, Run
 from sphunc.model.observed import observe
+from sphunc.model.outlook import stacked
 from sphunc.model.step import FLAT_WEIGHT, MAP_PACE, Step
 from sphunc.model.structure import Structure, place
 from sphunc.model.training import outlook_of
@@ -192,8 +193,9 @@ def posterior(structure: Structure, known: tuple[Any, ...], agents: tuple[Any, .
 
 
 def _readings(network: Network, temperature: TemperatureLaw, run: Run) -> tuple[ClassReading | NumberReading, ...]:
-    outlook = temperature.apply(outlook_of(run))
     steps = range(len(run.total))
+    # Rows of one step at a time, as a forecast has them: what is read is the forecast to the bit.
+    outlook = stacked([temperature.apply(outlook_of(run).at(h)) for h in steps])
     if outlook.log_probabilities is None:
         assert outlook.mean is not None
         assert outlook.variance is not None

@@ -16,11 +16,11 @@ from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
 from sphunc.causal.counts import is_whole
+from sphunc.causal.design import Design
 from sphunc.causal.effects import Effect
 from sphunc.causal.interventions import Do, Intervention, Plan, Shift, flatten
 from sphunc.causal.outcome_entropy import latent_bound
-from sphunc.causal.reading import ClassReading, NumberReading
-from sphunc.causal.simulate import Design, simulate
+from sphunc.causal.simulate import simulate
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.alignment import Known
@@ -255,14 +255,9 @@ class WhatIf(ABC):
     def _situation(self, query: Query, seen: TemporalHypergraph | None = None) -> Situation:
         network: Any = self.network_
         network.eval()
-        horizon, own = query.amounts.horizon, self.config_.horizon
-        situation = situate(network, self.temperature_, query.past, query.scenario, query.names, horizon, seen=seen)
-        if not (query.is_learned and own <= horizon):
-            return situation
-        forecast = self.predict(query.data, query.amounts.origin)
-        readings = list(situation.readings)
-        readings[own - 1] = _with_target(readings[own - 1], forecast)
-        return replace(situation, readings=tuple(readings))
+        return situate(
+            network, self.temperature_, query.past, query.scenario, query.names, query.amounts.horizon, seen=seen
+        )
 
     def _answer(self, query: Query, action: Action, comparisons: list[Comparison], bounds: list[Tensor]) -> Effect:
         amounts, agents = query.amounts, query.past.node_ids
@@ -299,26 +294,14 @@ class WhatIf(ABC):
 def _run(situation: Situation, action: Action, design: Design) -> tuple[list[Comparison], list[Tensor]]:
     comparisons: list[Comparison] = []
     bounds: list[Tensor] = []
-    weights = None
-    for reading, moment in zip(
-        situation.readings, simulate(situation.mechanism, situation.start, action, design), strict=True
-    ):
+    moments = simulate(situation.mechanism, situation.start, action, design, fleeting=True)
+    for reading, moment in zip(situation.readings, moments, strict=True):
         is_last = len(comparisons) + 1 == design.horizon
-        one = compare(moment, reading, design.draws, start=weights, keep_samples=is_last)
-        weights = one.log_weights if one.log_weights.shape[1] else None
+        before = comparisons[-1] if comparisons else None
+        one = compare(moment, reading, design.draws, start=before, keep_samples=is_last)
         comparisons.append(one)
         bounds.append(latent_bound(moment.resultant, situation.mechanism.dim))
     return comparisons, bounds
-
-
-def _with_target(reading: ClassReading | NumberReading, forecast: Forecast) -> ClassReading | NumberReading:
-    """The forecast itself, so that nothing is lost to another order of summation."""
-    if isinstance(reading, ClassReading):
-        assert forecast.probabilities is not None
-        return replace(reading, target=forecast.probabilities)
-    assert forecast.mean is not None
-    assert forecast.variance is not None
-    return replace(reading, target=forecast.mean, variance=forecast.variance)
 
 
 def _confidence(

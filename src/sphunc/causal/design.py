@@ -1,0 +1,74 @@
+"""What a simulation begins with, how much of it there is, and what it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sphunc._typing import Float, Links, Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    r"""What is believed at the origin.
+
+    Attributes:
+        eta: natural parameter of the belief about every state ``[N, D]``.
+        prior: persistent priors u ``[N, D]``.
+        memberships: agent and group of every membership (groups counted from 0), or None if no group meets.
+    """
+
+    eta: Tensor
+    prior: Tensor
+    memberships: tuple[Tensor, Tensor] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How much is simulated.
+
+    Attributes:
+        links: ``[2, K]`` candidate links.
+        strengths: of each structure ``[Q, K]``; 0 where a link is not there.
+        draws: R, of the noise; samples are Q x R.
+        horizon: steps.
+        seed: of the noise.
+        sampled: draw states; else carry their means (noise is integrated out step by step, draws are equal).
+        reduced: carry only the directions that hold the signal, where they are few; else all D.
+    """
+
+    links: Links
+    strengths: Float[Tensor, "structure link"]
+    draws: int
+    horizon: int
+    seed: int
+    sampled: bool = True
+    reduced: bool = True
+
+    @property
+    def samples(self) -> int:
+        """S."""
+        return len(self.strengths) * self.draws
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """Both arms after one step; samples are ordered by structure, then draw.
+
+    Attributes:
+        factual: logits (or standardised numbers) without the intervention ``[N, S, C]``, class by class in memory.
+        reached: the same with it, of the n agents whom it may have reached ``[n, S, C]``.
+        resultant: squared length of the mean state in the changed arm, without the bias of a finite S ``[N]``.
+        rows: who they are ``[n]``; the others are the same in both arms. None for everybody.
+    """
+
+    factual: Tensor
+    reached: Tensor
+    resultant: Tensor
+    rows: Tensor | None = None
+
+    @property
+    def changed(self) -> Tensor:
+        """Logits of all agents with the intervention; the factual tensor itself when nobody is reached."""
+        if self.rows is None or not len(self.rows):
+            return self.factual if self.rows is not None else self.reached
+        return self.factual.index_copy(0, self.rows, self.reached)
