@@ -26,10 +26,10 @@ from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
 from sphunc.nn.aleatoric import AleatoricHead, contaminated_log_probabilities, flattening, squashed_variance
 from sphunc.nn.concentration import ConcentrationHead, kernel_support, scaled_entropy, supported_concentration
-from sphunc.nn.context import drop
 from sphunc.nn.encoder import Encoded, Encoder
 from sphunc.nn.filling import some_rows
 from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
+from sphunc.nn.listening import drop
 from sphunc.nn.outcome import Readout, Temperature, temper
 from sphunc.sphere import vmf_entropy
 
