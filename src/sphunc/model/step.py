@@ -17,7 +17,7 @@ from sphunc._typing import Float, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import inverse_softplus
 from sphunc.nn.concentration import cap
-from sphunc.nn.structural import influence_sum
+from sphunc.nn.structural import influence_sum, sparse_product
 
 # The map of messages starts as the identity; it has D^2 entries, and learns at this pace relative to other matrices.
 MAP_PACE = 0.02
@@ -126,16 +126,17 @@ class Step(nn.Module):
         """Sum what acts on every agent whose state is ``m``: the mean of a belief, or a simulated state."""
         state = self.gains["keep"] * m + self.gains["lasting"] * lasting
         if links.shape[1]:
-            sent = m + MAP_PACE * m @ self.change.mT
-            state = state + self.gains["link"] * influence_sum(sent, links, gates)
+            identity = torch.eye(self.dim, dtype=m.dtype, device=m.device)
+            phi = self.gains["link"] * (identity + MAP_PACE * self.change)
+            state += influence_sum(m @ phi.mT, links, gates)
         if groups is not None:
-            state = state + self.pull(m, groups)
+            state += self.pull(m, groups)
         return state
 
     def pull(self, m: Float[Tensor, "agent dim"], groups: tuple[Tensor, Tensor]) -> Float[Tensor, "agent dim"]:
         """Mean over an agent's groups of their pull."""
         gather, spread = groups
-        mean = torch.sparse.mm(gather, m)
+        mean = sparse_product(gather, m)
         # Never above 1 on the sphere; off it, far states would otherwise pull each other ever further.
         cohesion = mean.square().sum(-1, keepdim=True).clamp(max=1.0)
-        return torch.sparse.mm(spread, mean * (self.gains["pull"] + self.gains["cohesion"] * cohesion))
+        return sparse_product(spread, mean * (self.gains["pull"] + self.gains["cohesion"] * cohesion))
