@@ -302,8 +302,8 @@ class Network(nn.Module):
         prior = lasting = torch.zeros_like(evidence[0])
         seen = (evidence != 0).any(-1)
         count = (seen.cumsum(0) - seen.long()).to(evidence.dtype)
-        for time in range(observed.num_times):
-            eta.append(prior + evidence[time])
+        for time, now in enumerate(evidence.unbind()):  # not time by time: each would get a gradient of full size
+            eta.append(prior + now)
             m = self.step.mean(eta[-1])
             lasting = self.step.lasting(lasting, m, self.step.mean(prior), count[time])
             prior = self.step.strength * self.step.drive(m, lasting, observed.pull[time], links, gates)
