@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from sphunc.nn import listening
+from sphunc.nn import row_blocks
 from sphunc.nn.listening import drop, kept_at_random, listen
 from sphunc.nn.projection import normalise
 
@@ -26,7 +26,7 @@ def case():
 
 @pytest.fixture(params=[2, 2048], ids=["blocks", "one block"], autouse=True)
 def _rows(request, monkeypatch):
-    monkeypatch.setattr(listening, "BLOCK_ROWS_CPU", request.param)
+    monkeypatch.setattr(row_blocks, "BLOCK_ROWS_CPU", request.param)
 
 
 def test_listening_is_its_equation():

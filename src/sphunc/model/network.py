@@ -96,10 +96,15 @@ class Filtered:
     """Evidence and beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u at last."""
 
     evidence: Tensor
-    eta: Tensor
+    beliefs: list[Tensor]
     ahead: Tensor
     states: Tensor
     lasting: Tensor
+
+    @property
+    def eta(self) -> Tensor:
+        """Natural parameter of the beliefs ``[T, N, D]``, which no forecast needs as one."""
+        return torch.stack(self.beliefs)
 
 
 class Network(nn.Module):
@@ -308,8 +313,10 @@ class Network(nn.Module):
             lasting = self.step.lasting(lasting, m, self.step.mean(prior), count[time])
             prior = self.step.strength * self.step.drive(m, lasting, observed.pull[time], links, gates)
             ahead.append(prior)
-            states.append(self._roll(prior, lasting, observed.pull[time], links, gates, self.config.horizon)[-1])
-        return Filtered(evidence, torch.stack(eta), torch.stack(ahead), torch.stack(states), lasting)
+            if self.config.horizon > 1:
+                states.append(self._roll(prior, lasting, observed.pull[time], links, gates, self.config.horizon)[-1])
+        one_step = torch.stack(ahead)
+        return Filtered(evidence, eta, one_step, torch.stack(states) if states else one_step, lasting)
 
     def _roll(
         self, state: Tensor, lasting: Tensor, groups: Any, links: Tensor, gates: Tensor, horizon: int

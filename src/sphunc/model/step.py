@@ -17,6 +17,7 @@ from sphunc._typing import Float, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import inverse_softplus
 from sphunc.nn.concentration import cap
+from sphunc.nn.shrinking import lengths, shrink
 from sphunc.nn.structural import influence_sum, sparse_product
 
 # The map of messages starts as the identity; it has D^2 entries, and learns at this pace relative to other matrices.
@@ -55,7 +56,7 @@ class Step(nn.Module):
 
     def concentration(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch"]:
         r""":math:`\kappa` in [1, 200] that a state of this length stands for."""
-        return cap(self.log_sureness.exp() * state.norm(dim=-1))
+        return cap(self.log_sureness.exp() * lengths(state))
 
     def mean(self, eta: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:
         r"""Mean vector of a belief, :math:`A_D(\kappa)\mu` with the lower bound of Amos for the ratio.
@@ -67,7 +68,7 @@ class Step(nn.Module):
         if not self.is_spherical:
             return eta / (self.dim / 2 * FLAT_WEIGHT)
         below, above = (self.dim - 1) / 2, (self.dim + 1) / 2
-        return eta / (below + torch.sqrt(above * above + eta.square().sum(-1, keepdim=True)))
+        return shrink(eta, below, torch.tensor(above, dtype=eta.dtype, device=eta.device))
 
     def settled(self, eta: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:
         r"""What outcomes are read from, :math:`\eta / \sqrt{k_0^2 + \|\eta\|^2}`: the direction, once it is firm.
@@ -77,7 +78,7 @@ class Step(nn.Module):
         if not self.is_spherical:
             return eta / (self.dim / 2 * FLAT_WEIGHT)
         half = self.dim / 2 * nn.functional.softplus(self.log_settled)
-        return eta / torch.sqrt(half * half + eta.square().sum(-1, keepdim=True))
+        return shrink(eta, 0.0, half)
 
     def lasting(
         self,

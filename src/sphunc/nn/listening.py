@@ -8,16 +8,14 @@ result of all agents takes fresh memory, which costs more than the arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
 
 from sphunc._typing import Directions, Float, Tensor
+from sphunc.nn.row_blocks import row_blocks
 
-# On a CPU a block of 2048 rows of 128 floats takes 1 MB; other devices want fewer launches.
-BLOCK_ROWS_CPU = 2048
 # A random integer of 64 bits decides about four entries, with 16 bits each: drawing them is what dropout costs.
 DECISIONS, LEVELS = 4, 2**16
 
@@ -63,7 +61,7 @@ class _Listen(torch.autograd.Function):
         out, inverse = torch.empty_like(h), h.new_empty(len(h), 1)
         passed = torch.empty(h.shape, dtype=torch.bool, device=h.device)
         weight = weight / (1.0 - rate)
-        for rows in _blocks(h):
+        for rows in row_blocks(h):
             z = torch.mm(pooled[rows], weight.mT, out=out[rows])
             through = torch.gt(z, 0.0, out=passed[rows])
             if rate and generator is not None:
@@ -82,7 +80,7 @@ class _Listen(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor, None, None]:
         pooled, weight, out, inverse, passed = ctx.saved_tensors
         to_h, to_pooled, to_weight = torch.empty_like(out), torch.empty_like(out), torch.zeros_like(weight)
-        for rows in _blocks(out):
+        for rows in row_blocks(out):
             grad, direction = upstream[0][rows], out[rows]
             work = grad * direction
             along = work.sum(-1, keepdim=True)
@@ -91,11 +89,6 @@ class _Listen(torch.autograd.Function):
             to_weight.addmm_(said.mT, pooled[rows])
             torch.mm(said, weight, out=to_pooled[rows])
         return to_h, to_pooled, to_weight / (1.0 - ctx.rate), None, None
-
-
-def _blocks(x: Tensor) -> Iterator[slice]:
-    step = BLOCK_ROWS_CPU if x.device.type == "cpu" else max(1, len(x))
-    return (slice(start, start + step) for start in range(0, len(x), step))
 
 
 def _inverse_length(v: Tensor) -> Tensor:
