@@ -14,8 +14,7 @@ from sphunc._typing import Float, Int, Tensor
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph.buckets import group_by_size, weighted_share
 from sphunc.nn.attention import angular_attention
-from sphunc.nn.context import INITIAL_SHARPNESS
-from sphunc.nn.listening import listen
+from sphunc.nn.context import INITIAL_SHARPNESS, message
 from sphunc.nn.projection import normalise
 
 
@@ -75,7 +74,7 @@ class AngularHypergraphConv(nn.Module):
         groups = group_by_size(hyperedge_index.long(), num_nodes=x.shape[0], num_hyperedges=count)
         share = None if hyperedge_weight is None else weighted_share(groups, hyperedge_weight)
         z = normalise(nn.functional.linear(x, self.projection, self.bias))
-        return listen(z, angular_attention(z, self.log_sharpness.exp(), groups, share), self.weight)
+        return normalise(z + message(angular_attention(z, self.log_sharpness.exp(), groups, share), self.weight))
 
     def extra_repr(self) -> str:
         """Sizes, as other torch layers print them."""

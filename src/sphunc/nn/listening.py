@@ -66,8 +66,8 @@ class _Listen(torch.autograd.Function):
             through = torch.gt(z, 0.0, out=passed[rows])
             if rate and generator is not None:
                 through &= kept_at_random(z.shape, rate, generator)
-            z.mul_(through).add_(h[rows])
-            inverse[rows] = _inverse_length(z)
+                z.mul_(through)
+            inverse[rows] = _inverse_length(z.relu_().add_(h[rows]))
             z.mul_(inverse[rows])
         ctx.save_for_backward(pooled, weight, out, inverse, passed)
         ctx.rate = rate
