@@ -33,6 +33,18 @@ def test_sources_add_up() -> None:
     torch.testing.assert_close(got, expected)
 
 
+@pytest.mark.parametrize("attention", ["others", "dot_product"])
+def test_company_of_vectors_that_are_no_directions(attention) -> None:
+    evidence, observed, encoder = parts(geometry="euclidean", attention=attention, outcome_evidence=False)
+    encoded = encoder(observed.x, observed.x_mask)
+    stretched = Encoded(encoded.direction * encoded.length.unsqueeze(-1), encoded.length, encoded.observed)
+    company = evidence.context(stretched.direction.flatten(0, 1), observed.groups).view(stretched.direction.shape)
+    expected = stretched.direction * evidence.of_features(stretched).unsqueeze(-1)
+    expected = expected + UNIT * torch.nn.functional.softplus(evidence.company) * company
+    assert 0 < len(observed.groups.node.unique()) < observed.groups.num_nodes  # somebody is alone
+    torch.testing.assert_close(evidence(observed, stretched, observed.y, None), expected)
+
+
 def test_agent_not_seen_gives_no_evidence() -> None:
     evidence, observed, encoder = parts()
     x_mask = observed.x_mask.clone()

@@ -174,3 +174,10 @@ def test_pairs_are_found_once_per_hypergraph_and_forgotten_with_it(monkeypatch):
     del groups
     gc.collect()
     assert len(attention._PLANS) <= known
+
+
+def test_a_few_larger_groups_go_with_the_small_ones():
+    pairs = [[2 * k, 2 * k + 1] for k in range(100)]
+    for size, rest in ((12, 0), (20, 1), (40, 1)):  # of 144, 400 and 1600 pairs among 200 agents
+        groups = group_by_size(index_of([*pairs, list(range(size))]), num_nodes=200, num_hyperedges=101)
+        assert len(attention._plan(groups, False).rest.shapes) == rest

@@ -6,7 +6,7 @@ import torch
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph.buckets import group_by_size
 from sphunc.nn.attention import angular_attention, angular_attention_with_self, dot_product_attention
-from sphunc.nn.context import AngularLayer, Context, DotProductLayer, drop
+from sphunc.nn.context import AngularLayer, Context, DotProductLayer
 from sphunc.nn.projection import normalise
 
 GROUPS = group_by_size(torch.tensor([[0, 1, 2, 2, 3, 4], [0, 0, 0, 1, 1, 2]]), num_nodes=6, num_hyperedges=3)
@@ -71,13 +71,6 @@ def test_training_with_dropout_asks_for_a_generator():
 def test_impossible_dropout_is_refused(rate):
     with pytest.raises(ArgumentError, match=f"dropout is {rate}"):
         AngularLayer(4, dropout=rate)
-
-
-def test_drop_keeps_the_mean():
-    dropped = drop(torch.ones(100_000), 0.3, generator())
-    # standard deviation of the mean: sqrt(0.3 / 0.7 / 1e5) = 0.002
-    assert abs(float(dropped.mean()) - 1) < 0.01
-    assert dropped.unique().tolist() == pytest.approx([0.0, 1 / 0.7])
 
 
 def test_context_is_its_layers_in_order():

@@ -1,7 +1,10 @@
+import gc
+
 import pytest
 import torch
 
-from sphunc.nn.structural import influence_sum
+import sphunc.nn.structural as structural
+from sphunc.nn.structural import influence_sum, sparse_product
 
 N, D = 5, 4
 LINKS = torch.tensor([[0, 1, 2, 2, 4, 0], [1, 0, 0, 1, 4, 3]])
@@ -49,3 +52,33 @@ def test_renaming_agents_renames_the_result():
     h, gates, name_of = normal(N, D), normal(K, seed=1), torch.tensor([3, 0, 4, 1, 2])
     renamed = influence_sum(torch.empty_like(h).index_copy(0, name_of, h), name_of[LINKS], gates)
     torch.testing.assert_close(renamed[name_of], influence_sum(h, LINKS, gates))
+
+
+def test_links_that_are_overwritten_are_looked_at_again():
+    values, gates, links = normal(N, D), normal(K, seed=1), LINKS.clone()
+    influence_sum(values, links, gates)
+    links.copy_(LINKS.flip(0))
+    torch.testing.assert_close(influence_sum(values, links, gates), influence_sum(values, LINKS.flip(0), gates))
+
+
+def test_the_same_links_serve_more_agents():
+    gates = normal(K, seed=1)
+    more = influence_sum(normal(N + 2, D), LINKS, gates)
+    assert not more[N:].any()
+    torch.testing.assert_close(more[:N], influence_sum(normal(N + 2, D)[:N], LINKS, gates))
+
+
+def test_sparse_product_is_the_dense_one_with_its_gradient():
+    dense = normal(3, N) * torch.tensor([[1, 0, 1, 0, 0], [0, 0, 0, 0, 0], [1, 1, 0, 0, 1]])
+    matrix, values = dense.to_sparse_coo(), normal(N, D, seed=2).requires_grad_()
+    torch.testing.assert_close(sparse_product(matrix, values), dense @ values)
+    assert torch.autograd.gradcheck(lambda v: sparse_product(matrix, v), values)
+
+
+def test_what_is_known_of_a_matrix_is_forgotten_with_it():
+    matrix, known = normal(3, N).to_sparse_coo(), (len(structural._MATRICES), len(structural._ROUTES))
+    sparse_product(matrix, normal(N, D))
+    assert (len(structural._MATRICES), len(structural._ROUTES)) == (known[0] + 1, known[1] + 1)
+    del matrix
+    gc.collect()
+    assert (len(structural._MATRICES), len(structural._ROUTES)) == known

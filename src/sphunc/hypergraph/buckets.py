@@ -101,6 +101,15 @@ def group_over_time(data: TemporalHypergraph) -> Buckets:
     )
 
 
+def among_members(groups: Buckets) -> tuple[Int[Tensor, " member"], Buckets]:
+    """Agents in any group of two or more, ascending, and the same groups among these alone.
+
+    Layers that leave everybody else alone need not touch them: ``h[members]`` goes with the groups returned.
+    """
+    members, node = torch.unique(groups.node, return_inverse=True)
+    return members, replace(groups, node=node, num_nodes=len(members))
+
+
 def weighted_share(groups: Buckets, weight: Float[Tensor, " edge"]) -> Float[Tensor, " nnz"]:
     r"""Share of each membership in its agent's weighted mean, :math:`w_e / \sum_{e' \ni i} w_{e'}`.
 

@@ -28,10 +28,10 @@ from sphunc.model.step import Step
 from sphunc.model.targets import Targets, of_seen
 from sphunc.nn.aleatoric import AleatoricHead, contaminated_log_probabilities, flattening, squashed_variance
 from sphunc.nn.concentration import ConcentrationHead, kernel_support, scaled_entropy, supported_concentration
-from sphunc.nn.context import drop
 from sphunc.nn.encoder import Encoded, Encoder
 from sphunc.nn.filling import some_rows
 from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
+from sphunc.nn.listening import drop
 from sphunc.nn.outcome import Readout, Temperature, temper
 from sphunc.sphere import vmf_entropy
 
@@ -98,10 +98,15 @@ class Filtered:
     """Evidence and beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u at last."""
 
     evidence: Tensor
-    eta: Tensor
+    beliefs: list[Tensor]
     ahead: Tensor
     states: Tensor
     lasting: Tensor
+
+    @property
+    def eta(self) -> Tensor:
+        """Natural parameter of the beliefs ``[T, N, D]``, which no forecast needs as one."""
+        return torch.stack(self.beliefs)
 
 
 class Network(nn.Module):
@@ -330,14 +335,16 @@ class Network(nn.Module):
         prior = lasting = torch.zeros_like(evidence[0])
         seen = (evidence != 0).any(-1)
         count = (seen.cumsum(0) - seen.long()).to(evidence.dtype)
-        for time in range(observed.num_times):
-            eta.append(prior + evidence[time])
+        for time, now in enumerate(evidence.unbind()):  # not time by time: each would get a gradient of full size
+            eta.append(prior + now)
             m = self.step.mean(eta[-1])
             lasting = self.step.lasting(lasting, m, self.step.mean(prior), count[time])
             prior = self.step.strength * self.step.drive(m, lasting, observed.pull[time], links, gates)
             ahead.append(prior)
-            states.append(self._roll(prior, lasting, observed.pull[time], links, gates, self.config.horizon)[-1])
-        return Filtered(evidence, torch.stack(eta), torch.stack(ahead), torch.stack(states), lasting)
+            if self.config.horizon > 1:
+                states.append(self._roll(prior, lasting, observed.pull[time], links, gates, self.config.horizon)[-1])
+        one_step = torch.stack(ahead)
+        return Filtered(evidence, eta, one_step, torch.stack(states) if states else one_step, lasting)
 
     def _roll(
         self, state: Tensor, lasting: Tensor, groups: Any, links: Tensor, gates: Tensor, horizon: int

@@ -17,7 +17,8 @@ from sphunc._typing import Float, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import inverse_softplus
 from sphunc.nn.concentration import cap
-from sphunc.nn.structural import influence_sum
+from sphunc.nn.shrinking import lengths, shrink
+from sphunc.nn.structural import influence_sum, sparse_product
 
 # The map of messages starts as the identity; it has D^2 entries, and learns at this pace relative to other matrices.
 MAP_PACE = 0.02
@@ -55,7 +56,7 @@ class Step(nn.Module):
 
     def concentration(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch"]:
         r""":math:`\kappa` in [1, 200] that a state of this length stands for."""
-        return cap(self.log_sureness.exp() * state.norm(dim=-1))
+        return cap(self.log_sureness.exp() * lengths(state))
 
     def mean(self, eta: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:
         r"""Mean vector of a belief, :math:`A_D(\kappa)\mu` with the lower bound of Amos for the ratio.
@@ -67,7 +68,7 @@ class Step(nn.Module):
         if not self.is_spherical:
             return eta / (self.dim / 2 * FLAT_WEIGHT)
         below, above = (self.dim - 1) / 2, (self.dim + 1) / 2
-        return eta / (below + torch.sqrt(above * above + eta.square().sum(-1, keepdim=True)))
+        return shrink(eta, below, torch.tensor(above, dtype=eta.dtype, device=eta.device))
 
     def settled(self, eta: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:
         r"""What outcomes are read from, :math:`\eta / \sqrt{k_0^2 + \|\eta\|^2}`: the direction, once it is firm.
@@ -77,7 +78,7 @@ class Step(nn.Module):
         if not self.is_spherical:
             return eta / (self.dim / 2 * FLAT_WEIGHT)
         half = self.dim / 2 * nn.functional.softplus(self.log_settled)
-        return eta / torch.sqrt(half * half + eta.square().sum(-1, keepdim=True))
+        return shrink(eta, 0.0, half)
 
     def lasting(
         self,
@@ -126,16 +127,17 @@ class Step(nn.Module):
         """Sum what acts on every agent whose state is ``m``: the mean of a belief, or a simulated state."""
         state = self.gains["keep"] * m + self.gains["lasting"] * lasting
         if links.shape[1]:
-            sent = m + MAP_PACE * m @ self.change.mT
-            state = state + self.gains["link"] * influence_sum(sent, links, gates)
+            identity = torch.eye(self.dim, dtype=m.dtype, device=m.device)
+            phi = self.gains["link"] * (identity + MAP_PACE * self.change)
+            state += influence_sum(m @ phi.mT, links, gates)
         if groups is not None:
-            state = state + self.pull(m, groups)
+            state += self.pull(m, groups)
         return state
 
     def pull(self, m: Float[Tensor, "agent dim"], groups: tuple[Tensor, Tensor]) -> Float[Tensor, "agent dim"]:
         """Mean over an agent's groups of their pull."""
         gather, spread = groups
-        mean = torch.sparse.mm(gather, m)
+        mean = sparse_product(gather, m)
         # Never above 1 on the sphere; off it, far states would otherwise pull each other ever further.
         cohesion = mean.square().sum(-1, keepdim=True).clamp(max=1.0)
-        return torch.sparse.mm(spread, mean * (self.gains["pull"] + self.gains["cohesion"] * cohesion))
+        return sparse_product(spread, mean * (self.gains["pull"] + self.gains["cohesion"] * cohesion))

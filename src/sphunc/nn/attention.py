@@ -23,6 +23,8 @@ from sphunc.nn.tiles import TilePool
 
 # Up to this size of group products over pairs are the faster way on a CPU; other devices want few large products.
 PAIRED_UP_TO_CPU = 10
+# A second kernel over all agents is not worth its while for so few pairs per agent in groups up to this size.
+FEW_PAIRS, FEW_UP_TO_CPU = 1.0, 32
 
 
 def angular_attention(
@@ -103,7 +105,7 @@ def _plan(groups: Buckets, keep_self: bool) -> _Plan:
 
 
 def _make_plan(groups: Buckets, keep_self: bool) -> _Plan:
-    up_to = PAIRED_UP_TO_CPU if groups.node.device.type == "cpu" else 0
+    up_to = _paired_up_to(groups) if groups.node.device.type == "cpu" else 0
     small = tuple(shape for shape in groups.shapes if shape[1] <= up_to)
     paired = sum(count * size for count, size in small)
     first, rest = slice(0, paired), slice(paired, None)
@@ -111,6 +113,13 @@ def _make_plan(groups: Buckets, keep_self: bool) -> _Plan:
     of_agent = groups.share.new_zeros(groups.num_nodes, 1)
     of_agent[groups.node] = groups.share.unsqueeze(1)
     return _Plan(pairs, paired, _part(groups, rest, groups.shapes[len(small) :]), of_agent)
+
+
+def _paired_up_to(groups: Buckets) -> int:
+    larger = [(count, size) for count, size in groups.shapes if size > PAIRED_UP_TO_CPU]
+    pairs = sum(count * size * size for count, size in larger)
+    few = larger and larger[-1][1] <= FEW_UP_TO_CPU and pairs <= FEW_PAIRS * groups.num_nodes
+    return FEW_UP_TO_CPU if few else PAIRED_UP_TO_CPU
 
 
 def _part(groups: Buckets, rows: slice, shapes: tuple[tuple[int, int], ...]) -> Buckets:

@@ -15,7 +15,7 @@ from sphunc._typing import Directions, Float, Tensor
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph.buckets import Buckets
 from sphunc.nn.attention import angular_attention, angular_attention_with_self, dot_product_attention
-from sphunc.nn.projection import normalise
+from sphunc.nn.listening import drop, listen
 
 INITIAL_SHARPNESS = 4.0
 
@@ -23,12 +23,6 @@ INITIAL_SHARPNESS = 4.0
 def message(pooled: Directions, weight: Float[Tensor, "dim dim"]) -> Directions:
     r"""What an agent hears, :math:`\mathrm{ReLU}(W_m\, p_i)`; 0 for an agent that hears nobody."""
     return torch.relu(pooled @ weight.mT)
-
-
-def drop(x: Float[Tensor, "*shape"], rate: float, generator: torch.Generator) -> Float[Tensor, "*shape"]:
-    """Set entries to zero with probability ``rate`` and scale the others up, with randomness from ``generator``."""
-    kept = torch.empty_like(x).bernoulli_(1.0 - rate, generator=generator)
-    return x * kept / (1.0 - rate)
 
 
 class AngularLayer(nn.Module):
@@ -54,8 +48,8 @@ class AngularLayer(nn.Module):
     def forward(self, h: Directions, groups: Buckets, *, generator: torch.Generator | None = None) -> Directions:
         """Return the directions after one round of listening ``[N, D]``."""
         attend = angular_attention_with_self if self.with_self else angular_attention
-        heard = message(attend(h, self.log_sharpness.exp(), groups), self.weight)
-        return normalise(h + _dropped(self, heard, generator))
+        pooled = attend(h, self.log_sharpness.exp(), groups)
+        return listen(h, pooled, self.weight, _rate(self, generator), generator)
 
 
 class DotProductLayer(nn.Module):
@@ -68,7 +62,8 @@ class DotProductLayer(nn.Module):
 
     def forward(self, x: Directions, groups: Buckets, *, generator: torch.Generator | None = None) -> Directions:
         """Return the vectors after one round of listening ``[N, D]``, of any length."""
-        return x + _dropped(self, message(dot_product_attention(x, groups), self.weight), generator)
+        heard, rate = message(dot_product_attention(x, groups), self.weight), _rate(self, generator)
+        return x + (heard if generator is None or rate == 0.0 else drop(heard, rate, generator))
 
 
 ContextLayer = AngularLayer | DotProductLayer
@@ -98,12 +93,13 @@ def _checked_rate(dropout: float) -> float:
     return dropout
 
 
-def _dropped(layer: ContextLayer, x: Tensor, generator: torch.Generator | None) -> Tensor:
+def _rate(layer: ContextLayer, generator: torch.Generator | None) -> float:
+    """Dropout that is due now: none when forecasting."""
     if not layer.training or layer.dropout == 0.0:
-        return x
+        return 0.0
     if generator is None:
         raise ArgumentError(
             f"{type(layer).__name__} trains with dropout={layer.dropout} but got no generator; "
             "pass generator=torch.Generator(), or call .eval() to forecast"
         )
-    return drop(x, layer.dropout, generator)
+    return layer.dropout
