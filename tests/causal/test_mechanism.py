@@ -1,5 +1,7 @@
 """Forces on states: against a dense transcription, in coordinates on a basis, with groups and links cut."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -23,6 +25,7 @@ def made(**changes):
         "mapping": torch.eye(D) + 0.1 * torch.randn(D, D, generator=g),
         "weight": torch.randn(C, D, generator=g),
         "bias": torch.randn(C, generator=g),
+        "lean": torch.randn(C, generator=g),
     }
     return Mechanism(**{**values, **changes})
 
@@ -48,6 +51,14 @@ def dense(mechanism, h, u, links, gates, members):
             gain = mechanism.pull + mechanism.cohesion * mean.square().sum(-1, keepdim=True)
             total[i] += gain * mean / len(mine)
     return total
+
+
+def test_known_states_and_beliefs_are_read_with_their_lean() -> None:
+    mechanism = made()
+    eta = 1e6 * states()[:, 0]
+    assert torch.allclose(mechanism.read_belief(eta), mechanism.read(states()[:, 0]), atol=1e-4)
+    assert torch.allclose(mechanism.read_belief(torch.zeros(2, D)), mechanism.bias.expand(2, -1))
+    assert not torch.allclose(mechanism.read(eta), replace(mechanism, lean=None).read(eta))
 
 
 @pytest.mark.parametrize("cut", [(), (1,), (0, 1)])

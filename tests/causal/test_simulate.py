@@ -34,6 +34,7 @@ def mechanism(**changes):
         "mapping": torch.eye(D),
         "weight": 3.0 * unit(C, D, seed=1),
         "bias": torch.zeros(C),
+        "lean": 0.5 * unit(C, seed=2),
     }
     return Mechanism(**{**values, **changes})
 
@@ -96,7 +97,7 @@ def test_structures_share_their_noise() -> None:
 def test_stochastic_draws_from_its_law_and_shift_turns() -> None:
     mu = unit(D, seed=5)
     draw = Action((do(0, mu, "draw", 30.0, Stochastic("x", "y", 30.0)),))
-    moment = last(mechanism(weight=mu.expand(C, D)), start(), draw, design(draws=1000, horizon=1))
+    moment = last(mechanism(weight=mu.expand(C, D), lean=None), start(), draw, design(draws=1000, horizon=1))
     wanted = float(mean_resultant_length(torch.tensor(30.0), D))
     assert float(moment.changed[0].mean()) == pytest.approx(
         wanted, abs=4 * float(moment.changed[0, :, 0].std()) / 1000**0.5
@@ -159,7 +160,7 @@ def test_policy_may_decide_on_others_and_at_other_times() -> None:
 
 def test_linear_limit_has_its_closed_form() -> None:
     """Gaussian states: the mean of the reading is a product of matrices, its error falls with the root of S."""
-    flat = mechanism(spherical=False, flat=1 / D, strength=float(D))
+    flat = mechanism(spherical=False, flat=1 / D, strength=float(D), lean=None)
     target = unit(D, seed=6)
     mean = start().eta / D
     influence = torch.zeros(N, N)
@@ -189,7 +190,7 @@ def test_means_in_place_of_draws_are_a_mean_field_roll() -> None:
     for _ in range(3):
         mean = eta * m.mean_length(eta.norm(dim=-1)).unsqueeze(-1)
         eta = 60.0 * (0.5 * mean + influence @ mean + 0.5 * start().prior)
-    wanted = m.read(eta * m.firm(eta.norm(dim=-1)).unsqueeze(-1))
+    wanted = m.read_belief(eta)
     for reduced in (False, True):
         moment = last(m, start(), Action(), design(draws=2, sampled=False, reduced=reduced))
         assert torch.allclose(moment.factual[:, 0], wanted, atol=0.05 if reduced else 1e-4)

@@ -7,10 +7,11 @@ import torch
 
 from sphunc.hypergraph import TemporalHypergraph, scramble_future
 from sphunc.model.config import ABLATIONS, SphUncConfig
-from sphunc.model.network import INITIAL_READOUT, Network, Run
+from sphunc.model.network import INITIAL_READOUT, NEWCOMERS, Network, Run
 from sphunc.model.observed import observe
 from sphunc.model.signal import outcome_directions
 from sphunc.model.step import LASTING
+from sphunc.model.targets import targets_of
 from sphunc.nn.concentration import HIGHEST, LOWEST
 from sphunc.worlds import simulate
 
@@ -167,10 +168,62 @@ def test_classes_begin_as_frequent_as_they_are() -> None:
     rare = torch.rand(data.y.shape, generator=torch.Generator().manual_seed(0))
     data = replace(data, y=(rare > 0.9).long() + (rare > 0.97).long())
     network = make(data)
-    later, known = data.y[1:], data.y_mask[1:]
-    frequency = torch.bincount(later[known], minlength=3) / known.sum()
-    torch.testing.assert_close(network.readout.bias.softmax(-1), frequency, atol=0.02, rtol=0)
-    assert network.readout.bias not in network.matrices()
+    first, later = (torch.bincount(data.y[part][data.y_mask[part]], minlength=3) for part in (slice(1), slice(1, None)))
+    readout = network.readout
+    torch.testing.assert_close(network.frequency, later / later.sum(), atol=0.02, rtol=0)
+    torch.testing.assert_close((readout.bias + readout.lean).softmax(-1), network.frequency)
+    among_first = (first + NEWCOMERS * network.frequency) / (first.sum() + NEWCOMERS)
+    torch.testing.assert_close(readout.bias.softmax(-1), among_first)
+    assert not readout.bias.requires_grad
+    assert readout.lean not in network.matrices()
+
+
+def test_of_whom_nothing_is_known_classes_are_as_frequent_as_among_newcomers() -> None:
+    data = world()
+    seen = replace(observe(data), pull=(None,) * data.num_times)
+    x_mask, y_mask = seen.x_mask.clone(), seen.y_mask.clone()
+    x_mask[:, 3] = y_mask[:, 3] = False
+    links, gates = torch.tensor([[0, 1], [1, 2]]), torch.tensor([0.4, 0.2])
+    network = make(data)
+    with torch.no_grad():
+        network.readout.lean.fill_(5.0)
+        network.aleatoric.out_bias.fill_(-30.0)
+    run = network(replace(seen, x_mask=x_mask, y_mask=y_mask), links, gates)
+    assert run.log_probabilities is not None
+    torch.testing.assert_close(run.log_probabilities[:, 3], network.readout.bias.log_softmax(-1).expand(5, -1))
+
+
+def test_a_readout_opens_where_outcomes_are_likeliest() -> None:
+    data = world()
+    network, seen, targets = make(data), observe(data), targets_of(data, 1)
+    network.learn_scale(seen)
+
+    @torch.no_grad()
+    def surprise() -> float:
+        run = network(seen, LINKS, GATES)
+        assert run.log_probabilities is not None
+        return -float(run.log_probabilities[targets.mask].gather(1, targets.outcome[targets.mask].unsqueeze(1)).sum())
+
+    bias, before = network.readout.bias.clone(), surprise()
+    network.open_reading(seen, LINKS, GATES, targets)
+    opened = surprise()
+    assert opened < before - 1
+    assert torch.equal(network.readout.bias, bias)
+    for factor in (1.05, 1 / 1.05**2):  # larger than it opened with, then smaller
+        with torch.no_grad():
+            network.readout.weight.mul_(factor)
+        assert surprise() > opened - 0.2  # the prior may hold it back by so little
+
+
+@pytest.mark.parametrize("settings", [{"initial_projection": "gaussian"}, {"geometry": "euclidean"}])
+def test_a_linear_readout_is_left_as_it_is(settings: dict[str, str]) -> None:
+    data = world()
+    network = make(data, **settings)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    network.open_reading(observe(data), LINKS, GATES, targets_of(data, 1))
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    assert network.readout.bias.requires_grad
+    assert not network.readout.lean.any()
 
 
 def test_prepared_features_change_no_forecast() -> None:

@@ -22,6 +22,8 @@ def make(data, **settings):
     network.learn_scale(observe(data))
     with torch.no_grad():
         network.readout.weight.normal_(generator=g)
+        if network.readout.lean.requires_grad:
+            network.readout.lean.normal_(generator=g)
         network.step.change.normal_(generator=g)
         for gain in network.step.gains.values():
             gain.uniform_(0.1, 1.0, generator=g)
@@ -42,8 +44,7 @@ def test_mechanism_is_the_step_and_readout_of_the_network(short_data, geometry) 
         eta = 40.0 * h
         length = eta.norm(dim=-1)
         assert torch.allclose(eta * mechanism.mean_length(length).unsqueeze(-1), network.step.mean(eta), atol=1e-5)
-        read = mechanism.read(eta * mechanism.firm(length).unsqueeze(-1))
-        assert torch.allclose(read, network.readout(network.step.settled(eta)), atol=1e-3)
+        assert torch.allclose(mechanism.read_belief(eta), network.readout(network.step.settled(eta)), atol=1e-3)
         assert mechanism.strength == pytest.approx(float(network.step.strength))
 
 
@@ -61,7 +62,7 @@ def test_readings_read_the_rolled_state_as_the_network_does(short_data, noise) -
             mechanism.strength
             * drive(mechanism, mean.unsqueeze(1), None, mechanism.prior * start.prior, around)[0][:, 0]
         )
-        logits = mechanism.read(eta * mechanism.firm(eta.norm(dim=-1)).unsqueeze(-1))
+        logits = mechanism.read_belief(eta)
         reading = situation.readings[step]
         assert torch.allclose(reading.probabilities(logits.unsqueeze(1))[:, 0], reading.target, atol=2e-4)
     run = network(observe(short_data), LINKS, GATES)

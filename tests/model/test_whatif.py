@@ -29,7 +29,8 @@ def data(short_data):
 def model(data):
     model = fitted(data)
     with torch.no_grad():
-        model.network_.readout.weight.normal_(generator=torch.Generator().manual_seed(0))
+        for part in (model.network_.readout.weight, model.network_.readout.lean):
+            part.normal_(generator=torch.Generator().manual_seed(0))
     return model
 
 

@@ -18,6 +18,17 @@ def test_readout_is_its_equation_and_starts_without_opinion():
     torch.testing.assert_close(readout(state)[1, 3], 2.0 * PACE * readout.weight @ state[1, 3] + readout.bias)
 
 
+def test_a_lean_grows_with_the_length_of_the_state():
+    readout = Readout(4, 3, leans=True).double()
+    for part in (readout.weight, readout.bias, readout.lean):
+        part.data.normal_(generator=generator(1))
+    state = torch.randn(5, 4, generator=generator(), dtype=torch.float64)
+    wanted = 2.0 * PACE * readout.weight @ state[2] + readout.bias + state[2].norm() * readout.lean
+    torch.testing.assert_close(readout(state)[2], wanted)
+    torch.testing.assert_close(readout(torch.zeros(1, 4, dtype=torch.float64))[0], readout.bias)
+    assert (readout.lean.requires_grad, readout.bias.requires_grad) == (True, False)
+
+
 def test_temperature_starts_at_one_and_rises_with_a_positive_slope():
     module = Temperature()
     total = torch.linspace(0, 1, 5)

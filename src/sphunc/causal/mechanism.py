@@ -44,6 +44,7 @@ class Mechanism:
         mapping: :math:`\Phi` ``[D, D]``; on a basis ``[r, r]``.
         weight: of the readout ``[C, D]``; on a basis ``[C, r]``.
         bias: of the readout ``[C]``.
+        lean: of the readout, for states of length one ``[C]``; None without.
         flat: factor from :math:`\eta` to a state without a sphere.
     """
 
@@ -59,6 +60,7 @@ class Mechanism:
     mapping: Tensor
     weight: Tensor
     bias: Tensor
+    lean: Tensor | None = None
     flat: float = 1.0
 
     @property
@@ -89,8 +91,16 @@ class Mechanism:
         return torch.rsqrt(self.firmness**2 + length.square())
 
     def read(self, state: Float[Tensor, "*batch rank"]) -> Float[Tensor, "*batch class"]:
-        """Return logits, or standardised numbers, of states that are read."""
-        return state @ self.weight.mT + self.bias
+        """Return logits, or standardised numbers, of states that are known: of length one, on the sphere."""
+        logits = state @ self.weight.mT + self.bias
+        return logits if self.lean is None else logits + self.lean
+
+    def read_belief(self, eta: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch class"]:
+        """Return logits, or standardised numbers, of beliefs with these natural parameters."""
+        length = eta.norm(dim=-1, keepdim=True)
+        firm = self.firm(length)
+        logits = (eta * firm) @ self.weight.mT + self.bias
+        return logits if self.lean is None else logits + length * firm * self.lean
 
 
 @dataclass(frozen=True, eq=False)

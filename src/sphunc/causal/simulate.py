@@ -240,6 +240,8 @@ class _World:
         # Class by class, as logits lie in memory: a product that makes short rows takes several times as long.
         product = torch.matmul(self.mechanism.weight, eta.permute(1, 2, 0))
         torch.addcmul(self.mechanism.bias[:, None, None], product.transpose(0, 1), firm, out=logits)
+        if self.mechanism.lean is not None:
+            logits.addcmul_(self.mechanism.lean[:, None, None], firm.mul_(length.mT))
         if beyond is None or not self.design.sampled or not self.mechanism.spherical:
             eta.copy_(self.settle(eta, length, beyond, noise))
             if beyond is not None:

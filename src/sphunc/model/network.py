@@ -18,11 +18,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sphunc._typing import Bool, Float, Links
+from sphunc._typing import Bool, Float, Int, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence, inverse_softplus
 from sphunc.model.observed import Observed
-from sphunc.model.opening import find_opening
+from sphunc.model.opening import Opening, find_opening
 from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
 from sphunc.model.targets import Targets, of_seen
@@ -43,6 +43,8 @@ HALF_SUPPORT = 50.0
 INITIAL_NOISE = -2.0
 INITIAL_READOUT = 4.0
 LEAST_NOISE = 1e-4
+# Outcomes of newcomers at which half of their own frequencies is granted, in place of those of everybody.
+NEWCOMERS = 10.0
 LEAST_MOVE = 1e-6
 # The head of the noise starts with no opinion, and has further to go than what starts at the signal.
 NOISE_PACE = 6.0
@@ -147,7 +149,7 @@ class Network(nn.Module):
         with torch.no_grad():
             self.aleatoric.out_bias.fill_(INITIAL_NOISE)
         self.fusion = (MonotoneFusion if config.fusion == "monotone" else AdHocFusion)(generator=generator)
-        self.readout = Readout(dim, num_outputs)
+        self.readout = Readout(dim, num_outputs, leans=self._leans(config, numeric))
         self.temperature = Temperature()
         self.persistence = nn.Parameter(torch.zeros(num_outputs), requires_grad=numeric)
         self.freshness = nn.Parameter(torch.zeros(()))
@@ -167,11 +169,8 @@ class Network(nn.Module):
             self.centre.copy_(known.mean(0))
             self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
             self._learn_persistence(observed)
-        if not self.numeric:  # a rare class is rare from the start: hundreds of passes would be needed to learn that
-            known = of_seen(observed.y_mask, observed.present, self.config.horizon)
-            count = torch.bincount(observed.y[known], minlength=len(self.centre)).to(self.centre) + 1
-            self.frequency.copy_(count / count.sum())
-            self.readout.bias.copy_((count / count.mean()).log())
+        if not self.numeric:
+            self._count_classes(observed)
         if by_signal:
             observed = self.prepare(observed)
             x = self._standard(observed)
@@ -181,6 +180,26 @@ class Network(nn.Module):
             self.encoder.weight.copy_(weight)
             self.encoder.bias.copy_(bias)
             self._aim_at_outcomes(observed)
+
+    @staticmethod
+    def _leans(config: SphUncConfig, numeric: bool) -> bool:
+        return not numeric and config.geometry == "sphere" and config.initial_projection == "signal"
+
+    def _count_classes(self, observed: Observed) -> None:
+        """Begin with classes as frequent as they are: hundreds of passes would be needed to learn what is rare."""
+        later = of_seen(observed.y_mask, observed.present, self.config.horizon)
+        count, first = (self._frequencies(observed.y[known]) for known in (later, observed.y_mask & ~later))
+        self.frequency.copy_((count + 1.0) / (count + 1.0).sum())
+        if not self.readout.lean.requires_grad:
+            self.readout.bias.copy_(self.frequency.log())
+            return
+        # Nothing is known of newcomers but how frequent classes are among them.
+        among_first = (first + NEWCOMERS * self.frequency) / (first.sum() + NEWCOMERS)
+        self.readout.bias.copy_(among_first.log())
+        self.readout.lean.copy_(self.frequency.log() - among_first.log())
+
+    def _frequencies(self, y: Int[Tensor, " row"]) -> Float[Tensor, " output"]:
+        return torch.bincount(y, minlength=len(self.frequency)).to(self.frequency)
 
     def _aim_at_outcomes(self, observed: Observed) -> None:
         # Outcomes begin as evidence for the directions that agents with this outcome share, and are read there too.
@@ -192,20 +211,24 @@ class Network(nn.Module):
     @torch.no_grad()
     def open_reading(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], targets: Targets) -> None:
         """Begin with the sureness, offset and noise under which the outcomes to learn from are likeliest."""
-        if self.numeric or self.config.initial_projection != "signal" or not bool(self.readout.weight.any()):
+        if not self.readout.lean.requires_grad or not bool(self.readout.weight.any()):
             return
         self.eval()
-        states = self._believe(observed, self._standard(observed), links, gates, None)[1].states
-        z = self.readout(self.step.settled(states))[targets.mask] - self.readout.bias
-        calm = torch.zeros((), dtype=torch.float64, device=z.device)  # the temperature begins at 1, whatever is unknown
+        states = self._believe(observed, self._standard(observed), links, gates, None)[1].states[targets.mask]
+        settled, offset = self.step.settled(states), self.readout.bias.double()
+        calm = torch.zeros(
+            (), dtype=torch.float64, device=states.device
+        )  # the temperature begins at 1, whatever is unknown
 
         def law(logits: Tensor, noise: Tensor) -> Tensor:
             variance = nn.functional.softplus(noise).expand(len(logits))
-            return self._log_probabilities(logits, variance, calm.expand(len(logits)))
+            return self._log_probabilities(logits + offset, variance, calm.expand(len(logits)))
 
-        found = find_opening(z, targets.outcome[targets.mask], law, self.readout.bias, float(self.aleatoric.out_bias))
+        z = settled @ self.readout.weight.mT * self.readout.scale
+        begun = Opening(1.0, self.readout.lean, float(self.aleatoric.out_bias))
+        found = find_opening(z, settled.norm(dim=-1), targets.outcome[targets.mask], law, begun)
         self.readout.weight.mul_(found.scale)
-        self.readout.bias.copy_(found.bias)
+        self.readout.lean.copy_(found.lean)
         self.aleatoric.out_bias.fill_(found.noise)
 
     def _learn_persistence(self, observed: Observed) -> None:

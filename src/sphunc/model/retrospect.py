@@ -92,18 +92,13 @@ def _path(situation: Situation, action: Action, query: Query, q: int) -> list[tu
         same = (eta == eta_other).all(-1, keepdim=True)
         replayed = torch.where(same, factual, replay(abduct(factual, eta), eta_other))
         other = act(action, step, replayed)
-        logits = _read(situation, eta), _read(situation, eta_other)
+        logits = mechanism.read_belief(eta), mechanism.read_belief(eta_other)
         for change in action.states:
             if change.source.acts_at(step):
                 now, was = mechanism.read(other[change.agent]), mechanism.read(replayed[change.agent])
                 logits[1][change.agent] = now if change.kind == "do" else logits[1][change.agent] + now - was
         path.append((*logits, other.sum(1)))
     return path
-
-
-def _read(situation: Situation, eta: Tensor) -> Tensor:
-    mechanism = situation.mechanism
-    return mechanism.read(eta * mechanism.firm(eta.norm(dim=-1)).unsqueeze(-1))
 
 
 def _seen_outcome(situation: Situation, seen: TemporalHypergraph, time: int) -> tuple[Tensor, Tensor]:

@@ -146,6 +146,7 @@ def mechanism_of(network: Network) -> Mechanism:
         mapping=mapping,
         weight=network.readout.weight.detach().cpu() * network.readout.scale,
         bias=network.readout.bias.detach().cpu(),
+        lean=network.readout.lean.detach().cpu() if network.readout.lean.requires_grad else None,
         flat=2.0 / (dim * FLAT_WEIGHT),
     )
 

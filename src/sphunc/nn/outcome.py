@@ -1,9 +1,11 @@
 r"""From states to outcomes: logits or means read off the state, and a temperature from the total uncertainty.
 
-.. math:: z_i = W \,A_D(\kappa_i)\mu_i + b, \qquad p_i = \mathrm{softmax}(z_i / \tau_i), \qquad
+.. math:: z_i = W s_i + \|s_i\|\, l + b, \qquad p_i = \mathrm{softmax}(z_i / \tau_i), \qquad
           \tau_i = \tau_0 + \mathrm{softplus}(a + b\, U_{total}^i)
 
-A positive temperature changes how sure a forecast is, never which class it names.
+Of a state :math:`s_i` of length 0 nothing is known: its outcomes are as frequent as the offset b says. The lean l is
+what those have in common of whom something is known. A positive temperature changes how sure a forecast is, never which
+class it names.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import torch
 from torch import nn
 
 from sphunc._typing import Float, Tensor
+from sphunc.nn.shrinking import lengths
 
 # Keeps logits finite where a and b would drive the softplus to 0.
 LOWEST_TEMPERATURE = 0.05
@@ -33,21 +36,29 @@ def temper(logits: Float[Tensor, "*batch class"], tau: Float[Tensor, "*batch"]) 
 
 
 class Readout(nn.Module):
-    """Linear map from states to logits of C classes, or to means of C numbers; starts at zero: no opinion.
+    """Map from states to logits of C classes, or to means of C numbers; starts at zero: no opinion.
 
     Directions have entries of size :math:`1/\\sqrt{D}`, so the weights are scaled by a multiple of :math:`\\sqrt{D}` to
     learn at the pace of the other layers; all of them move together, which calls for a small multiple.
+
+    Args:
+        dim: D.
+        outputs: C.
+        leans: whether there is a lean; without one the readout is linear, and its offset is learned.
     """
 
-    def __init__(self, dim: int, outputs: int) -> None:
+    def __init__(self, dim: int, outputs: int, *, leans: bool = False) -> None:
         super().__init__()
         self.scale = PACE * dim**0.5
         self.weight = nn.Parameter(torch.zeros(outputs, dim))
-        self.bias = nn.Parameter(torch.zeros(outputs))
+        # With a lean, the offset says how frequent classes are, which is counted and not learned.
+        self.bias = nn.Parameter(torch.zeros(outputs), requires_grad=not leans)
+        self.lean = nn.Parameter(torch.zeros(outputs), requires_grad=leans)
 
     def forward(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch class"]:
         """Return the logits ``[..., C]`` of belief means or sampled states ``[..., D]``."""
-        return nn.functional.linear(state, self.weight * self.scale, self.bias)
+        read = nn.functional.linear(state, self.weight * self.scale, self.bias)
+        return read + lengths(state).unsqueeze(-1) * self.lean if self.lean.requires_grad else read
 
 
 class Temperature(nn.Module):
