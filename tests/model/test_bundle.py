@@ -102,7 +102,14 @@ def test_a_foreign_document_is_refused(folder, content):
 def test_a_newer_format_asks_for_an_update(folder):
     path = folder / "model.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": FORMAT + 1, "sphunc": "9.9"}))
-    with pytest.raises(CheckpointError, match=r"has format 2, written by sphunc 9.9; .* update sphunc"):
+    with pytest.raises(CheckpointError, match=rf"has format {FORMAT + 1}, written by sphunc 9.9; .* update sphunc"):
+        read_bundle(folder, "model")
+
+
+def test_an_older_format_asks_for_another_fit(folder):
+    path = folder / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": FORMAT - 1, "sphunc": "0.0"}))
+    with pytest.raises(CheckpointError, match=rf"has format {FORMAT - 1}, written by sphunc 0.0; .* fit again"):
         read_bundle(folder, "model")
 
 

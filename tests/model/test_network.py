@@ -7,8 +7,9 @@ import torch
 
 from sphunc.hypergraph import TemporalHypergraph, scramble_future
 from sphunc.model.config import ABLATIONS, SphUncConfig
-from sphunc.model.network import INITIAL_READOUT, NEWCOMERS, Network, Run
+from sphunc.model.network import INITIAL_READOUT, NEWCOMERS, Network
 from sphunc.model.observed import observe
+from sphunc.model.run import Run
 from sphunc.model.signal import outcome_directions
 from sphunc.model.step import LASTING
 from sphunc.model.targets import targets_of

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from sphunc.model.config import SphUncConfig
-from sphunc.model.network import Run
 from sphunc.model.objective import causal_loss, entropy_loss, losses, prediction_loss
 from sphunc.model.observed import Observed, observe
+from sphunc.model.run import Run
 from sphunc.model.targets import Targets
 from sphunc.sphere import VonMisesFisher
 from sphunc.worlds import simulate

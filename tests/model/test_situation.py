@@ -22,7 +22,7 @@ def make(data, **settings):
     network.learn_scale(observe(data))
     with torch.no_grad():
         network.readout.weight.normal_(generator=g)
-        if network.readout.lean.requires_grad:
+        if network.readout.leans:
             network.readout.lean.normal_(generator=g)
         network.step.change.normal_(generator=g)
         for gain in network.step.gains.values():

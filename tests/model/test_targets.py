@@ -5,7 +5,7 @@ import torch
 
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import assemble
-from sphunc.model.targets import folds_of, of_seen, targets_of
+from sphunc.model.targets import folds_of, in_company, of_seen, targets_of
 
 
 def panel(T=4, classes=("no", "yes")):
@@ -43,6 +43,33 @@ def test_outcomes_of_those_never_seen_before_do_not_count():
     outcomes = torch.tensor([[True, False, False], [False, True, True], [True, True, True]])
     assert of_seen(outcomes, present, 1).tolist() == [[False] * 3, [False] * 3, [True, True, False]]
     assert of_seen(outcomes, present, 2).tolist() == [[False] * 3, [False] * 3, [True, False, False]]
+
+
+def newcomers(groups=None):
+    """Agent a is always seen, b shows an outcome at time 1 only, c at time 2 only."""
+    outcomes = ([0, 1, 2, 1, 2], [0, 0, 0, 1, 2], [0, 1, 0, 1, 1])
+    return assemble(times=range(3), node_ids="abc", outcomes=outcomes, groups=groups, class_names=("no", "yes"))
+
+
+def test_outcomes_of_newcomers_count_only_when_asked_for():
+    data = newcomers()
+    assert targets_of(data, 1).mask.tolist() == [[True, False, False], [True, False, False], [False] * 3]
+    assert targets_of(data, 1, newcomers=True).count == 4
+
+
+def test_who_meets_somebody_is_no_newcomer():
+    company = ([0, 0], [0, 1], [0, 0])
+    data = newcomers(company)
+    assert in_company(data).tolist() == [[True, True, False], [False] * 3, [False] * 3]
+    assert targets_of(data, 1).mask.tolist() == [[True, True, False], [True, False, False], [False] * 3]
+
+
+def test_origins_with_newcomers_alone_keep_them():
+    data = assemble(
+        times=range(3), node_ids="ab", outcomes=([1, 2, 2], [0, 0, 1], [0, 1, 1]), class_names=("no", "yes")
+    )
+    assert targets_of(data, 1, origins=[0]).mask.tolist() == [[True, False], [False, False], [False, False]]
+    assert targets_of(data, 1, origins=[1]).mask.tolist() == [[False, False], [True, False], [False, False]]
 
 
 def test_where_nobody_was_seen_before_all_outcomes_count():

@@ -27,6 +27,8 @@ def test_a_lean_grows_with_the_length_of_the_state():
     torch.testing.assert_close(readout(state)[2], wanted)
     torch.testing.assert_close(readout(torch.zeros(1, 4, dtype=torch.float64))[0], readout.bias)
     assert (readout.lean.requires_grad, readout.bias.requires_grad) == (True, False)
+    before = readout(state)
+    assert torch.equal(readout.requires_grad_(False)(state), before)
 
 
 def test_temperature_starts_at_one_and_rises_with_a_positive_slope():

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from sphunc.errors import CheckpointError
 
-FORMAT = 1
-"""Version of the layout; readers refuse a newer one."""
+FORMAT = 2
+"""Version of the layout; readers refuse any other."""
 # From the metadata: the package that carries the same number in its __init__ names what is built on this module.
 VERSION = version("sphunc")
 Words = TypeVar("Words")
@@ -109,6 +109,11 @@ def _document(path: Path, name: str) -> dict[str, Any]:
         raise CheckpointError(
             f"{path} has format {document['format']}, written by sphunc {document['sphunc']}; this is sphunc "
             f"{VERSION}, which reads up to format {FORMAT}: update sphunc"
+        )
+    if document["format"] < FORMAT:
+        raise CheckpointError(
+            f"{path} has format {document['format']}, written by sphunc {document['sphunc']}; this is sphunc "
+            f"{VERSION}, whose models have format {FORMAT}: fit again"
         )
     if document["kind"] != name or Path(document["tensors"]).name != document["tensors"]:
         raise CheckpointError(f"{path} holds a bundle of kind {document['kind']!r}, not {name!r}")

@@ -205,7 +205,7 @@ class SphUnc(WhatIf):
             raise ArgumentError(f"metric is {metric!r}; choose {' or '.join(METRICS[self.known_.numeric])}")
         chosen = self._unseen_origins(data) if origins is None else check_origins(origins)
         data = align(data, self.known_)
-        targets = targets_of(data, self.config_.horizon)
+        targets = targets_of(data, self.config_.horizon, newcomers=True)
         rows = [_judge(self.predict(data, o), targets.outcome[o].cpu(), targets.mask[o].cpu(), metric) for o in chosen]
         if not sum(len(row) for row in rows):
             raise ArgumentError(f"no outcome is observed {self.config_.horizon} after origins {chosen}; give others")

@@ -12,7 +12,7 @@ steps: it is a simulation without intervention.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence, inverse_softplus
 from sphunc.model.observed import Observed
 from sphunc.model.opening import Opening, find_opening
+from sphunc.model.run import Filtered, Origin, Run, joined
 from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
 from sphunc.model.targets import Targets, of_seen
@@ -48,67 +49,6 @@ NEWCOMERS = 10.0
 LEAST_MOVE = 1e-6
 # The head of the noise starts with no opinion, and has further to go than what starts at the signal.
 NOISE_PACE = 6.0
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """Forecasts from every origin of a stretch of times, and what they rest on; shapes ``[T, N, ...]``.
-
-    Attributes:
-        log_probabilities: of C classes, or None.
-        mean: of K numbers, or None.
-        variance: aleatoric part, of the logits ``[T, N]`` or of the numbers ``[T, N, K]``.
-        kappa: concentration of the state that the forecast reads.
-        epistemic: its entropy in nats; ``epistemic_scaled`` the same in [0, 1].
-        total: both parts, fused.
-        latents: node-wise directions.
-        ahead: direction of the structural step, one time ahead.
-        ahead_strength: its concentration before support by training data counts.
-    """
-
-    log_probabilities: Tensor | None
-    mean: Tensor | None
-    variance: Tensor
-    kappa: Tensor
-    epistemic: Tensor
-    epistemic_scaled: Tensor
-    total: Tensor
-    latents: Tensor
-    ahead: Tensor
-    ahead_strength: Tensor
-
-
-@dataclass(frozen=True, eq=False)
-class Origin:
-    """Where a simulation starts: beliefs at every time, and the forecasts from the last one, step by step.
-
-    Attributes:
-        evidence: natural parameter of what was seen at each time ``[T, N, D]``.
-        eta: natural parameter of the belief at each time ``[T, N, D]``.
-        lasting: persistent prior at the last time ``[N, D]``.
-        run: forecasts 1 ... H steps after the last time, steps in place of times ``[H, N, ...]``.
-    """
-
-    evidence: Tensor
-    eta: Tensor
-    lasting: Tensor
-    run: Run
-
-
-@dataclass(frozen=True, eq=False)
-class Filtered:
-    """Evidence and beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u at last."""
-
-    evidence: Tensor
-    beliefs: list[Tensor]
-    ahead: Tensor
-    states: Tensor
-    lasting: Tensor
-
-    @property
-    def eta(self) -> Tensor:
-        """Natural parameter of the beliefs ``[T, N, D]``, which no forecast needs as one."""
-        return torch.stack(self.beliefs)
 
 
 class Network(nn.Module):
@@ -190,7 +130,7 @@ class Network(nn.Module):
         later = of_seen(observed.y_mask, observed.present, self.config.horizon)
         count, first = (self._frequencies(observed.y[known]) for known in (later, observed.y_mask & ~later))
         self.frequency.copy_((count + 1.0) / (count + 1.0).sum())
-        if not self.readout.lean.requires_grad:
+        if not self.readout.leans:
             self.readout.bias.copy_(self.frequency.log())
             return
         # Nothing is known of newcomers but how frequent classes are among them.
@@ -210,8 +150,8 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def open_reading(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], targets: Targets) -> None:
-        """Begin with the sureness, offset and noise under which the outcomes to learn from are likeliest."""
-        if not self.readout.lean.requires_grad or not bool(self.readout.weight.any()):
+        """Begin with the scale, lean and noise under which the outcomes to learn from are likeliest."""
+        if not self.readout.leans or not bool(self.readout.weight.any()):
             return
         self.eval()
         states = self._believe(observed, self._standard(observed), links, gates, None)[1].states[targets.mask]
@@ -221,7 +161,7 @@ class Network(nn.Module):
         )  # the temperature begins at 1, whatever is unknown
 
         def law(logits: Tensor, noise: Tensor) -> Tensor:
-            variance = nn.functional.softplus(noise).expand(len(logits))
+            variance = self._counted(nn.functional.softplus(noise).expand(len(logits)))
             return self._log_probabilities(logits + offset, variance, calm.expand(len(logits)))
 
         z = settled @ self.readout.weight.mT * self.readout.scale
@@ -329,7 +269,7 @@ class Network(nn.Module):
         for h, state in enumerate(states):
             extra = None if offset is None else offset[h : h + 1]
             steps.append(self._forecast(variance, last, state.unsqueeze(0), state.unsqueeze(0), extra, support))
-        return Origin(filtered.evidence, filtered.eta, filtered.lasting, _joined(steps))
+        return Origin(filtered.evidence, filtered.eta, filtered.lasting, joined(steps))
 
     def _believe(
         self, observed: Observed, x: Tensor, links: Tensor, gates: Tensor, generator: torch.Generator | None
@@ -408,8 +348,7 @@ class Network(nn.Module):
         scaled = scaled_entropy(kappa, dim)
         if self.config.uncertainty == "aleatoric":
             scaled = torch.zeros_like(scaled)
-        if self.config.uncertainty == "epistemic":
-            variance = torch.zeros_like(variance)
+        variance = self._counted(variance)
         total = self.fusion(scaled, squashed_variance(variance))
         out = self.readout(self.step.settled(state))
         ahead_length = ahead.norm(dim=-1)
@@ -430,6 +369,9 @@ class Network(nn.Module):
             return Run(None, self.centre + self.scale * out, each, *shared[1:])
         return Run(self._log_probabilities(out, variance, total), None, *shared)
 
+    def _counted(self, variance: Tensor) -> Tensor:
+        return torch.zeros_like(variance) if self.config.uncertainty == "epistemic" else variance
+
     def _log_probabilities(self, logits: Tensor, variance: Tensor, total: Tensor) -> Tensor:
         tau = self.temperature(total)
         if self.config.noise == "contamination":
@@ -443,9 +385,3 @@ class Network(nn.Module):
             return None
         n = kernel_support(encoded.direction.flatten(0, -2), self.support, SUPPORT_SHARPNESS)
         return self.counts_for * n.view(encoded.direction.shape[:-1])
-
-
-def _joined(runs: list[Run]) -> Run:
-    """Forecasts of several steps, one after another."""
-    parts = [[getattr(run, f.name) for run in runs] for f in fields(Run)]
-    return Run(*(None if part[0] is None else torch.cat(part) for part in parts))  # pyright: ignore[reportArgumentType]

@@ -8,9 +8,9 @@ from typing import Any
 from torch import Tensor
 
 from sphunc.model.config import SphUncConfig
-from sphunc.model.network import Run
 from sphunc.model.observed import Observed
 from sphunc.model.outlook import Outlook
+from sphunc.model.run import Run
 from sphunc.model.targets import Targets
 from sphunc.sphere import log_normalizer
 

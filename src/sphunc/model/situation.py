@@ -16,9 +16,10 @@ from sphunc.causal.reading import ClassReading, NumberReading
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.network import Network, Run
+from sphunc.model.network import Network
 from sphunc.model.observed import observe
 from sphunc.model.outlook import stacked
+from sphunc.model.run import Run
 from sphunc.model.step import FLAT_WEIGHT, MAP_PACE, Step
 from sphunc.model.structure import Structure, place
 from sphunc.model.training import outlook_of
@@ -146,7 +147,7 @@ def mechanism_of(network: Network) -> Mechanism:
         mapping=mapping,
         weight=network.readout.weight.detach().cpu() * network.readout.scale,
         bias=network.readout.bias.detach().cpu(),
-        lean=network.readout.lean.detach().cpu() if network.readout.lean.requires_grad else None,
+        lean=network.readout.lean.detach().cpu() if network.readout.leans else None,
         flat=2.0 / (dim * FLAT_WEIGHT),
     )
 

@@ -38,13 +38,19 @@ class Targets:
         return int(self.mask.sum())
 
 
-def targets_of(data: TemporalHypergraph, horizon: int, origins: Iterable[int] | None = None) -> Targets:
-    """Lay the outcomes of ``data`` beside their origins; those count that :func:`of_seen` keeps.
+def targets_of(
+    data: TemporalHypergraph, horizon: int, origins: Iterable[int] | None = None, *, newcomers: bool = False
+) -> Targets:
+    """Lay the outcomes of ``data`` beside their origins.
+
+    What becomes of somebody of whom nothing was known teaches how frequent classes are among newcomers, not how agents
+    change; and where most agents are newcomers, it would decide everything. It counts where there is nothing else.
 
     Args:
         data: T times.
         horizon: steps from origin to target.
         origins: time indices that count; None takes all whose target is in the data.
+        newcomers: whether outcomes count of agents who were neither seen nor met anybody by the origin.
 
     Returns:
         T rows; origins whose target lies beyond the data do not count.
@@ -54,22 +60,27 @@ def targets_of(data: TemporalHypergraph, horizon: int, origins: Iterable[int] | 
     outcome, mask = torch.zeros_like(data.y), torch.zeros_like(data.y_mask)
     known = max(data.num_times - horizon, 0)
     outcome[:known] = data.y[horizon:]
-    mask[:known] = of_seen(data.y_mask, data.present, horizon)[horizon:]
+    mask[:known] = data.y_mask[horizon:]
     if origins is not None:
         chosen = torch.zeros(data.num_times, dtype=torch.bool, device=mask.device)
         chosen[list(origins)] = True
         mask &= chosen.unsqueeze(1)
-    return Targets(outcome, mask)
+    of_known = mask & ((data.present | in_company(data)).cumsum(0) > 0)
+    return Targets(outcome, mask if newcomers or not bool(of_known.any()) else of_known)
+
+
+def in_company(data: TemporalHypergraph) -> Bool[Tensor, "time agent"]:
+    """Tell who meets somebody in a group at each time, whether or not more is known about them."""
+    company = torch.zeros_like(data.present)
+    agent, group = data.hyperedge_index
+    company[data.hyperedge_time[group], agent] = True
+    return company
 
 
 def of_seen(
     y_mask: Bool[Tensor, "time agent"], present: Bool[Tensor, "time agent"], horizon: int
 ) -> Bool[Tensor, "time agent"]:
-    """Keep the outcomes of agents who were seen at least ``horizon`` times before; all, if nobody was.
-
-    What becomes of somebody of whom nothing was seen teaches how frequent classes are among newcomers, not how agents
-    change; and where most agents are newcomers, it would decide everything.
-    """
+    """Keep the outcomes of agents who were seen ``horizon`` steps before, or earlier; all, if nobody was."""
     kept = torch.zeros_like(y_mask)
     kept[horizon:] = y_mask[horizon:] & (present.cumsum(0) > 0)[: max(len(present) - horizon, 0)]
     return kept if bool(kept.any()) else y_mask

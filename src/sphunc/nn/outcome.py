@@ -4,8 +4,8 @@ r"""From states to outcomes: logits or means read off the state, and a temperatu
           \tau_i = \tau_0 + \mathrm{softplus}(a + b\, U_{total}^i)
 
 Of a state :math:`s_i` of length 0 nothing is known: its outcomes are as frequent as the offset b says. The lean l is
-what those have in common of whom something is known. A positive temperature changes how sure a forecast is, never which
-class it names.
+what those have in common of whom something is known. A positive temperature changes how sure the softmax is, never
+which class it names.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Readout(nn.Module):
 
     def __init__(self, dim: int, outputs: int, *, leans: bool = False) -> None:
         super().__init__()
-        self.scale = PACE * dim**0.5
+        self.scale, self.leans = PACE * dim**0.5, leans
         self.weight = nn.Parameter(torch.zeros(outputs, dim))
         # With a lean, the offset says how frequent classes are, which is counted and not learned.
         self.bias = nn.Parameter(torch.zeros(outputs), requires_grad=not leans)
@@ -58,7 +58,7 @@ class Readout(nn.Module):
     def forward(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch class"]:
         """Return the logits ``[..., C]`` of belief means or sampled states ``[..., D]``."""
         read = nn.functional.linear(state, self.weight * self.scale, self.bias)
-        return read + lengths(state).unsqueeze(-1) * self.lean if self.lean.requires_grad else read
+        return read + lengths(state).unsqueeze(-1) * self.lean if self.leans else read
 
 
 class Temperature(nn.Module):
