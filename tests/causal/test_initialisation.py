@@ -6,6 +6,7 @@ from scipy import stats
 
 import sphunc
 from sphunc.causal.estimation import columns_of, estimate, hyper_parameters
+from sphunc.causal.gram import Columns
 from sphunc.causal.initialisation import SIGNIFICANCE, autoregression, initial_gates
 from sphunc.causal.posterior import Hyper, moments, screen
 
@@ -55,3 +56,15 @@ def test_discovery_starts_from_the_gates_of_the_chain(problem, latents):
     assert (
         moments(columns_of(problem, torch.arange(6), 1), torch.ones(6, 5, dtype=torch.bool), hyper).matrix.shape[1] == 6
     )
+
+
+def test_fewer_rows_than_candidates_leave_a_ridge_above_rounding():
+    g = torch.Generator().manual_seed(0)
+    values = 4 * torch.randn(64, 4 + 20 + 1, 4, 2, generator=g, dtype=torch.double)
+    values[..., 1] = 1e-6 * values[..., 0]
+    one = torch.ones(64, 4, dtype=torch.double)
+    hyper = Hyper(lags=1, phi=0.0, tau=3.9, min_effect=0.02, effective=1.26, dim=2)
+    m = moments(Columns(values, one.sum(1), one, 4), torch.ones(64, 20, dtype=torch.bool), hyper)
+    beta, statistic = autoregression(m.matrix, m.slab)
+    assert beta.isfinite().all()
+    assert statistic.isfinite().all()

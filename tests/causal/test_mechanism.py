@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+import sphunc.causal.mechanism as mechanism_module
 from sphunc.causal.mechanism import Mechanism, company, drive, meet, signal_basis, spmm
 
 N, R, D, C = 7, 3, 12, 3
@@ -167,3 +168,18 @@ def test_sparse_product_adds_in_place() -> None:
     into = torch.ones(N, R, D)
     assert spmm(around.influence, h, into) is into
     assert torch.allclose(into - 1.0, spmm(around.influence, h), atol=1e-6)
+
+
+def test_sparse_product_adds_to_memory_that_is_not_contiguous() -> None:
+    around, h = company(LINKS, GATES, None, N), states()
+    into = torch.ones(D, R, N).permute(2, 1, 0)
+    assert spmm(around.influence, h, into) is into
+    assert torch.allclose(into - 1.0, spmm(around.influence, h), atol=1e-6)
+
+
+def test_sparse_product_without_the_private_routine_is_the_same(monkeypatch) -> None:
+    around, h = company(LINKS, GATES, None, N), states()
+    expected = spmm(around.influence, h, torch.ones(N, R, D)), spmm(around.influence, h[..., 0])
+    monkeypatch.setattr(mechanism_module, "csr_matvecs", None)
+    found = spmm(around.influence, h, torch.ones(N, R, D)), spmm(around.influence, h[..., 0])
+    assert all(torch.allclose(*pair, atol=1e-6) for pair in zip(found, expected, strict=True))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sphunc.causal.reading import TOLERANCE, ClassReading, NumberReading, anchored, weighted
+from sphunc.causal.reading import LARGEST_LOG_WEIGHT, TOLERANCE, ClassReading, NumberReading, anchored, weighted
 
 
 def laws(agents, samples, classes, sharpness, seed):
@@ -64,3 +64,13 @@ def test_class_reading_without_and_with_contamination() -> None:
 def test_number_reading() -> None:
     reading = NumberReading(torch.tensor([2.0]), torch.tensor([3.0]), torch.zeros(4, 1), torch.ones(4, 1))
     assert reading.rows(slice(0, 2)).means(torch.ones(2, 5, 1)).unique().tolist() == [5.0]
+
+
+def test_a_class_that_no_sample_reaches_does_not_overflow_over_steps() -> None:
+    tie = None
+    for _ in range(6):
+        p = torch.zeros(2, 8, 1)
+        p[0] = 1.0
+        q, tie = anchored(p, torch.tensor([[0.3, 0.7]]), tie)
+        assert q.isfinite().all()
+        assert tie.log_weights.abs().max() <= LARGEST_LOG_WEIGHT

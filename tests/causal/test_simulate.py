@@ -6,7 +6,7 @@ import torch
 import sphunc.causal.simulate as simulate_module
 from sphunc.causal.action import Action, StateChange
 from sphunc.causal.design import Design, Start
-from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, Shift, Stochastic
+from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, ScaleLink, Shift, Stochastic
 from sphunc.causal.mechanism import Mechanism
 from sphunc.causal.simulate import simulate
 from sphunc.errors import ArgumentError
@@ -84,6 +84,17 @@ def test_cut_link_is_the_structure_without_it() -> None:
     cut = Action(factors=((0, 0.0, CutLink("a", "b")),))
     without = last(mechanism(), start(), Action(), design((0.0, 0.5, 0.0)))
     assert torch.allclose(last(mechanism(), start(), cut, design()).changed, without.factual, atol=1e-5)
+
+
+def test_a_link_is_scaled_by_the_factor_of_each_step() -> None:
+    first, then = ScaleLink("a", "b", 5.0, times=(0,)), ScaleLink("a", "b", 0.0, times=(1,))
+    alike, cut = ScaleLink("a", "b", 5.0, times=(0, 1)), ScaleLink("a", "b", 0.0, times=(1,))
+    both = last(mechanism(), start(), Action(factors=((0, 5.0, first), (0, 0.0, then))), design(horizon=2))
+    # Another place and factor that act together: 5 times 0 at the second step, by another key.
+    same = last(mechanism(), start(), Action(factors=((0, 5.0, alike), (0, 0.0, cut))), design(horizon=2))
+    constant = last(mechanism(), start(), Action(factors=((0, 5.0, alike),)), design(horizon=2))
+    assert torch.equal(both.changed, same.changed)
+    assert not torch.allclose(both.changed, constant.changed, atol=1e-3)
 
 
 def test_structures_share_their_noise() -> None:

@@ -94,3 +94,7 @@ def test_the_generator_decides():
     a, b, c = (kept_at_random((50,), 0.5, generator(seed)) for seed in (0, 0, 1))
     assert torch.equal(a, b)
     assert not torch.equal(a, c)
+
+
+def test_nothing_is_lost_or_scaled_without_a_generator():
+    torch.testing.assert_close(listen(*case(), 0.5), listen(*case()))

@@ -82,3 +82,19 @@ def test_what_is_known_of_a_matrix_is_forgotten_with_it():
     del matrix
     gc.collect()
     assert (len(structural._MATRICES), len(structural._ROUTES)) == known
+
+
+@pytest.mark.parametrize("made_inside", [True, False], ids=["made inside", "made before"])
+def test_inference_mode_is_no_hindrance_then_or_later(made_inside):
+    values, gates, dense = normal(N, D), normal(K, seed=1), normal(3, N, seed=2)
+    links, matrix = LINKS.clone(), dense.to_sparse_coo()
+    with torch.inference_mode():
+        if made_inside:
+            links, matrix = LINKS.clone(), dense.clone().to_sparse_coo()
+        for _ in range(2):
+            torch.testing.assert_close(influence_sum(values, links, gates), influence_sum(values, LINKS, gates))
+            torch.testing.assert_close(sparse_product(matrix, values), dense @ values)
+    if not made_inside:
+        later = values.clone().requires_grad_()
+        (influence_sum(later, links, gates).sum() + sparse_product(matrix, later).sum()).backward()
+        assert later.grad is not None

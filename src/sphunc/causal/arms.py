@@ -75,7 +75,7 @@ def compare(
         rows, arms = _arms(moment, block)
         part = reading.rows(block)
         if isinstance(part, ClassReading):
-            warm = None if start is None else Anchor(start.log_weights[block], start.inverse[block])
+            warm = None if start is None else Anchor(start.log_weights, start.inverse).rows(block)
             parts.append(_classes(arms, rows, part, draws, warm, keep_samples, rooms))
         else:
             parts.append(_numbers(arms, rows, part, draws, keep_samples))

@@ -14,10 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from scipy.sparse import csr_matrix
-from scipy.sparse._sparsetools import csr_matvecs
 
 from sphunc._typing import Bool, Float, Int, Links, Tensor
 from sphunc.causal.noise import row_sums
+
+try:
+    from scipy.sparse._sparsetools import csr_matvecs
+except ImportError:  # private to scipy: it may move
+    csr_matvecs = None
 
 SIGNAL_KEPT = 0.99
 """Share of the squared length of beliefs and priors that a basis has to hold."""
@@ -215,7 +219,10 @@ def spmm(matrix: csr_matrix, values: Tensor, into: Tensor | None = None) -> Tens
     targets, sources = len(matrix.indptr) - 1, len(values)
     into = torch.zeros(targets, *values.shape[1:]) if into is None else into
     columns = math.prod(values.shape[1:])
-    flat = values.contiguous().numpy().reshape(-1), into.numpy().reshape(-1)
+    if csr_matvecs is None or not into.is_contiguous():
+        product = matrix @ values.contiguous().numpy().reshape(sources, columns)
+        return into.add_(torch.from_numpy(product).view(into.shape))
+    flat = values.contiguous().view(-1).numpy(), into.view(-1).numpy()
     csr_matvecs(targets, sources, columns, matrix.indptr, matrix.indices, matrix.data, *flat)
     return into
 

@@ -18,6 +18,7 @@ SCREEN = 12  # candidates per target that are enumerated
 CAP = 7  # parents per set; 4 loses 2 points of AUPRC when a twentieth of the targets has more
 SETS_FOR_EFFECTS = 16  # most probable sets over which coefficients are averaged
 LARGEST_RATIO = 30.0  # keeps the learned sizes from outvoting any evidence
+LEAST_RIDGE = 1e-10  # slab over the largest square before the nuisance: rounding leaves about a tenth of it
 DRAWS = 128  # sets per target that are kept for sampling structures
 
 
@@ -97,14 +98,19 @@ class Moments:
 def moments(columns: Columns, usable: Tensor, hyper: Hyper) -> Moments:
     """Gram matrices after the nuisance, degrees of freedom, noise and ridge terms."""
     share = hyper.effective / hyper.dim
-    matrix, _, rank = project_out(share * gram(columns, hyper.phi), columns.nuisance)
+    products = share * gram(columns, hyper.phi)
+    matrix, _, rank = project_out(products, columns.nuisance)
     rows = columns.rows.double() - (1 if math.isinf(hyper.phi) else 0)
     free = rows * hyper.effective - rank
     degrees = free.clamp(min=1)
     count = usable.sum(1).double()
     # Where the nuisance explains everything, what is left of the products is rounding: nothing, at unit noise.
     matrix = torch.where((free >= 1)[:, None, None], matrix, torch.zeros_like(matrix))
-    noise = torch.where(free >= 1, _noise(matrix, degrees, hyper, count), torch.ones_like(free))
+    # Fewer rows than candidates explain everything: without a bound the slab is less than rounding, which makes
+    # products indefinite.
+    bound = LEAST_RIDGE * hyper.tau**2 * products.diagonal(dim1=-2, dim2=-1).amax(1)
+    noise = torch.maximum(_noise(matrix, degrees, hyper, count), bound)
+    noise = torch.where(free >= 1, noise, torch.ones_like(free))
     spike = noise / hyper.min_effect**2 if hyper.min_effect > 0 else None
     return Moments(matrix, degrees, noise, noise / hyper.tau**2, spike, usable, count)
 

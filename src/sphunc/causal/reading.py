@@ -29,6 +29,8 @@ NEWTON_STEPS = 12
 OLD_STEPS = 3
 """Steps with the curvature of the time before, which changes little and is dear to make, before it is made anew."""
 LONGEST_STEP = 3.0
+LARGEST_LOG_WEIGHT = 60.0
+"""Weights of a class that no sample reaches grow with every step; single precision ends at exp(88)."""
 RIDGE = 1e-7
 LEAST_TARGET = 1e-2
 FEW = 0.25
@@ -150,7 +152,9 @@ def anchored(
         if count >= OLD_STEPS or start is None:
             inverse[whom] = _inverse_curvature(some if few else columns(some, whom))
         step = _limited((inverse[whom] @ gap[whom].unsqueeze(-1)).squeeze(-1))
-        x[whom] += step
+        moved = (x[whom] + step).clamp(-LARGEST_LOG_WEIGHT, LARGEST_LOG_WEIGHT)
+        step = moved - x[whom]
+        x[whom] = moved
         if few:
             put_columns(q, whom, weighted(some, step))
         else:

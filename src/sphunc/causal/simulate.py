@@ -86,7 +86,7 @@ class _World:
         self.room: Tensor | None = None
         self.spare: _States | None = None
         self.blocks: dict[int, list[Company]] = {}
-        self.companies: dict[tuple[int, tuple[int, ...], tuple[float, ...]], Company] = {}
+        self.companies: dict[tuple[int, tuple[int, ...], tuple[tuple[int, float], ...]], Company] = {}
 
     def _project(self, vectors: Tensor) -> tuple[Tensor, Tensor | None]:
         if self.basis is None:
@@ -261,7 +261,7 @@ class _World:
     def around(self, action: Action, q: int, step: int) -> Company:
         """Who acts on whom in structure q; kept, because it changes only where links or groups are cut."""
         factors, cut = action.gate_factors(step, self.design.links.shape[1]), action.groups_cut(step)
-        active = tuple(place for place, _, source in action.factors if source.acts_at(step))
+        active = tuple((place, factor) for place, factor, source in action.factors if source.acts_at(step))
         key = (q, cut, active)
         if key not in self.companies:
             gates = self.mechanism.link * self.design.strengths[q]

@@ -3,7 +3,8 @@ r"""Noise that no amount of data removes: the variance head, and what it does to
 .. math::
     p = \mathbb{E}_{\epsilon \sim N(0, I)}\, \mathrm{softmax}(z + \sigma \epsilon), \qquad U_{alea} = \sigma_\phi^2(x)
 
-(Kendall and Gal 2017). Equal noise on every logit flattens the probabilities and keeps their order.
+(Kendall and Gal 2017). Equal noise on every logit flattens the probabilities and keeps their order;
+outcomes drawn at random, mixed in by :func:`contaminated_log_probabilities`, need not.
 """
 
 from __future__ import annotations

@@ -48,9 +48,9 @@ def listen(
         pooled: :math:`p_i` ``[N, D]``.
         weight: :math:`W_m` ``[D, D]``.
         rate: probability of losing an entry of a message.
-        generator: decides which, where ``rate`` is not 0.
+        generator: decides which; without one nothing is lost.
     """
-    return _Listen.apply(h, pooled, weight, rate, generator)
+    return _Listen.apply(h, pooled, weight, 0.0 if generator is None else rate, generator)
 
 
 class _Listen(torch.autograd.Function):

@@ -38,9 +38,13 @@ def sparse_product(
     matrix: Float[Tensor, "row column"], values: Float[Tensor, "column dim"]
 ) -> Float[Tensor, "row dim"]:
     """Product of a coalesced sparse matrix, which gets no gradient, with dense rows, by the same sum."""
-    known = _MATRICES.get(matrix)
-    if known is None or known[0] != matrix._version:
-        known = _MATRICES[matrix] = (matrix._version, matrix.indices().flip(0), matrix.values().clone())
+    version = _version(matrix)
+    known = None if version is None else _MATRICES.get(matrix)
+    if known is None or known[0] != version:
+        known = (version, matrix.indices().flip(0), matrix.values().clone())
+        # Made under inference mode, it could not be saved for a gradient later.
+        if version is not None and not torch.is_inference_mode_enabled():
+            _MATRICES[matrix] = known
     _, links, gates = known
     return _SumAlong.apply(values, links, gates.to(values), matrix.shape[0])
 
@@ -66,13 +70,13 @@ class _Routes:
     """Links agent after agent, the agent being their target (or source, for the way back).
 
     Attributes:
-        version: of the links, which may be overwritten in place.
+        version: of the links, which may be overwritten in place; None if that is not known.
         offsets: first link of each agent, and the end of the last ``[N + 1]``.
         other: agent at the other end ``[K]``.
         order: where each link stood; None where they came in order.
     """
 
-    version: int
+    version: int | None
     offsets: Tensor
     other: Tensor
     order: Tensor | None
@@ -83,10 +87,18 @@ _ROUTES: Any = WeakTensorKeyDictionary()
 _MATRICES: Any = WeakTensorKeyDictionary()
 
 
+def _version(tensor: Tensor) -> int | None:
+    """How often a tensor was overwritten; None for one made under inference mode, which does not count."""
+    return None if tensor.is_inference() else tensor._version
+
+
 def _routes(links: Tensor, end: int, agents: int) -> _Routes:
+    version = _version(links)
+    if version is None:
+        return _find_routes(links, end, agents)
     known = _ROUTES.setdefault(links, {})
     found = known.get(end)
-    if found is None or found.version != links._version or len(found.offsets) != agents + 1:
+    if found is None or found.version != version or len(found.offsets) != agents + 1:
         found = known[end] = _find_routes(links, end, agents)
     return found
 
@@ -95,7 +107,7 @@ def _find_routes(links: Tensor, end: int, agents: int) -> _Routes:
     at, other = links[end], links[1 - end]
     order = None if bool((at[1:] >= at[:-1]).all()) else torch.argsort(at, stable=True)
     offsets = torch.cat([at.new_zeros(1), torch.bincount(at, minlength=agents).cumsum(0)])
-    return _Routes(links._version, offsets, other.clone() if order is None else other[order], order)
+    return _Routes(_version(links), offsets, other.clone() if order is None else other[order], order)
 
 
 def _arrivals(values: Tensor, routes: _Routes, gates: Tensor) -> Tensor:
