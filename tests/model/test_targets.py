@@ -45,10 +45,10 @@ def test_outcomes_of_those_never_seen_before_do_not_count():
     assert of_seen(outcomes, present, 2).tolist() == [[False] * 3, [False] * 3, [True, False, False]]
 
 
-def newcomers(groups=None):
+def newcomers(**company):
     """Agent a is always seen, b shows an outcome at time 1 only, c at time 2 only."""
     outcomes = ([0, 1, 2, 1, 2], [0, 0, 0, 1, 2], [0, 1, 0, 1, 1])
-    return assemble(times=range(3), node_ids="abc", outcomes=outcomes, groups=groups, class_names=("no", "yes"))
+    return assemble(times=range(3), node_ids="abc", outcomes=outcomes, class_names=("no", "yes"), **company)
 
 
 def test_outcomes_of_newcomers_count_only_when_asked_for():
@@ -58,8 +58,7 @@ def test_outcomes_of_newcomers_count_only_when_asked_for():
 
 
 def test_who_meets_somebody_is_no_newcomer():
-    company = ([0, 0], [0, 1], [0, 0])
-    data = newcomers(company)
+    data = newcomers(hyperedge_ids=["g"], hyperedge_time=[0], memberships=([0, 1], [0, 0]))
     assert in_company(data).tolist() == [[True, True, False], [False] * 3, [False] * 3]
     assert targets_of(data, 1).mask.tolist() == [[True, True, False], [True, False, False], [False] * 3]
 
