@@ -58,7 +58,7 @@ def test_outcomes_of_newcomers_count_only_when_asked_for():
 
 
 def test_who_meets_somebody_is_no_newcomer():
-    data = newcomers(hyperedge_ids=["g"], hyperedge_time=[0], memberships=([0, 1], [0, 0]))
+    data = newcomers(hyperedge_ids=["g"], hyperedge_time=[0], memberships=([0, 0], [0, 1]))
     assert in_company(data).tolist() == [[True, True, False], [False] * 3, [False] * 3]
     assert targets_of(data, 1).mask.tolist() == [[True, True, False], [True, False, False], [False] * 3]
 
