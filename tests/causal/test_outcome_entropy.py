@@ -18,13 +18,13 @@ def drawn(agents, draws, classes, seed, spread=1.0):
 def test_correction_removes_the_bias_and_equals_the_jackknife() -> None:
     S, reps = 40, 4000
     p = drawn(reps, S, 5, 0)
-    truth = entropy(drawn(1, 400_000, 5, 1).mean(1))
+    truth = entropy(drawn(1, 400_000, 5, 1).mean(1).mT)
     mean = p.mean(1)
-    corrected = entropy(mean) + correction(mean, p.var(1) / S)
-    assert float(entropy(mean).mean() - truth) < -0.002
+    corrected = entropy(mean.mT) + correction(mean.mT, p.var(1).mT / S)
+    assert float(entropy(mean.mT).mean() - truth) < -0.002
     assert abs(float(corrected.mean() - truth)) < 4 * float(corrected.std()) / reps**0.5 + 3e-4
-    left_out = entropy((mean.unsqueeze(1) * S - p) / (S - 1)).mean(1)
-    jackknife = S * entropy(mean) - (S - 1) * left_out
+    left_out = entropy(((mean.unsqueeze(1) * S - p) / (S - 1)).movedim(-1, 0)).mean(1)
+    jackknife = S * entropy(mean.mT) - (S - 1) * left_out
     assert (corrected - jackknife).abs().max() < 2e-3
 
 
@@ -38,7 +38,7 @@ def test_parts_add_up_and_identification_is_zero_when_structures_agree() -> None
     assert (unknown.identification > 0.01).all()
     for parts in (known, unknown):
         assert torch.equal(parts.within + parts.identification, parts.total)
-    wanted = entropy(other.mean(1)) - entropy(other).mean(1)
+    wanted = entropy(other.mean(1).mT) - entropy(other.movedim(-1, 0)).mean(1)
     assert torch.allclose(unknown.identification, wanted)
 
 

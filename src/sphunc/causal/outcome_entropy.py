@@ -44,21 +44,13 @@ class Entropies:
     error: Tensor
 
 
-def entropy(p: Float[Tensor, "*batch class"]) -> Float[Tensor, "*batch"]:
-    """Shannon entropy of the last axis, in nats."""
-    return _entropy(p.movedim(-1, 0))
-
-
-def _entropy(p: Tensor) -> Tensor:
+def entropy(p: Float[Tensor, "class *batch"]) -> Float[Tensor, "*batch"]:
+    """Shannon entropy of the first axis, in nats."""
     return torch.special.entr(p).sum(0)
 
 
-def correction(p: Float[Tensor, "*batch class"], variance: Float[Tensor, "*batch class"]) -> Float[Tensor, "*batch"]:
-    r"""Half of :math:`\sum_c \mathrm{Var}(p_c) / p_c`, what a mean of samples lacks in entropy."""
-    return _correction(p.movedim(-1, 0), variance.movedim(-1, 0))
-
-
-def _correction(p: Tensor, variance: Tensor) -> Tensor:
+def correction(p: Float[Tensor, "class *batch"], variance: Float[Tensor, "class *batch"]) -> Float[Tensor, "*batch"]:
+    r"""Half of :math:`\sum_c \mathrm{Var}(p_c) / p_c` over the first axis, what a mean of samples lacks in entropy."""
     return (variance / p.clamp(min=RAREST)).mul_(p > RAREST).sum(0).mul_(0.5)
 
 
@@ -95,11 +87,11 @@ def class_entropies(
         value.movedim(-1, 0).transpose(1, -1).contiguous()
         for value in (mean, by_draw, by_structure, structure_variance)
     )
-    total = (_entropy(p) + _correction(p, variance_of_mean(draws, 1))).clamp(max=math.log(len(p)))
+    total = (entropy(p) + correction(p, variance_of_mean(draws, 1))).clamp(max=math.log(len(p)))
     if each.shape[1] == 1:
         identification = torch.zeros_like(total)
     else:
-        known = (_entropy(each) + _correction(each, variances)).mean(0)
+        known = (entropy(each) + correction(each, variances)).mean(0)
         identification = torch.minimum((total - known).clamp(min=0.0), total)
         # Equal structures differ from their mean by rounding only.
         same = (each.amax(1) - each.amin(1)).amax(0) < RAREST

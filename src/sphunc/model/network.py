@@ -156,9 +156,8 @@ class Network(nn.Module):
         self.eval()
         states = self._believe(observed, self._standard(observed), links, gates, None)[1].states[targets.mask]
         settled, offset = self.step.settled(states), self.readout.bias.double()
-        calm = torch.zeros(
-            (), dtype=torch.float64, device=states.device
-        )  # the temperature begins at 1, whatever is unknown
+        # The temperature begins at 1, whatever is unknown.
+        calm = torch.zeros((), dtype=torch.float64, device=states.device)
 
         def law(logits: Tensor, noise: Tensor) -> Tensor:
             variance = self._counted(nn.functional.softplus(noise).expand(len(logits)))
