@@ -120,7 +120,8 @@ def test_short_panels_train_for_as_long_as_held_out_agents_say(short_data):
     assert all(record.validation is None for record in final)
     fitted = conclude(made, carry, history)
     assert fitted.conformal.source == "agents"
-    assert fitted.temperature.count == int(short_data.y_mask[1:].sum())
+    assert fitted.temperature.count == int(short_data.y_mask[-1].sum())
+    assert len(fitted.conformal.scores) == int(short_data.y_mask[1:].sum())
 
 
 def test_long_panels_are_calibrated_on_their_own_times(long_data):

@@ -287,12 +287,13 @@ def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitt
     held = targets_of(
         session.data, session.config.horizon, session.plan.train if by_agents else session.plan.calibration
     )
-    temperature = fit_temperature(carry.outlook, held)
+    latest = targets_of(session.data, session.config.horizon, session.plan.latest)
+    temperature = fit_temperature(carry.outlook, latest)
     rows = temperature.apply(carry.outlook).rows(held.mask)
     scores = ConformalScores(rows.scores(held.outcome[held.mask]).sort().values, "agents" if by_agents else "times")
     structure = _final_structure(session, network, observed, carry)
     final = outlook_of(network(observed, structure.links, structure.gates))
-    temperature = carry_over(temperature, carry.outlook.rows(held.mask), final.rows(held.mask))
+    temperature = carry_over(temperature, carry.outlook.rows(latest.mask), final.rows(latest.mask))
     return Fitted(network, structure, temperature, scores, history, carry.epochs)
 
 
