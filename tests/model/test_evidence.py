@@ -25,11 +25,10 @@ def parts(**settings) -> tuple[Evidence, Observed, Encoder]:
 def test_sources_add_up() -> None:
     evidence, observed, encoder = parts()
     encoded = encoder(observed.x, observed.x_mask)
-    got = evidence(observed, encoded, observed.y, None)
+    got = evidence(observed, encoded, None)
     company = evidence.context(encoded.direction.flatten(0, 1), observed.groups).view(got.shape)
     expected = encoded.direction * evidence.of_features(encoded).unsqueeze(-1)
     expected = expected + UNIT * torch.nn.functional.softplus(evidence.company) * company
-    expected = expected + evidence.of_outcomes(observed.y)
     torch.testing.assert_close(got, expected)
 
 
@@ -42,7 +41,7 @@ def test_company_of_vectors_that_are_no_directions(attention) -> None:
     expected = stretched.direction * evidence.of_features(stretched).unsqueeze(-1)
     expected = expected + UNIT * torch.nn.functional.softplus(evidence.company) * company
     assert 0 < len(observed.groups.node.unique()) < observed.groups.num_nodes  # somebody is alone
-    torch.testing.assert_close(evidence(observed, stretched, observed.y, None), expected)
+    torch.testing.assert_close(evidence(observed, stretched, None), expected)
 
 
 def test_agent_not_seen_gives_no_evidence() -> None:
@@ -52,23 +51,62 @@ def test_agent_not_seen_gives_no_evidence() -> None:
     y_mask = observed.y_mask.clone()
     y_mask[1, 4] = False
     hidden = Observed(observed.x, x_mask, observed.y, y_mask, observed.present, observed.groups, observed.pull)
-    got = evidence(hidden, encoder(observed.x, x_mask), observed.y, None)
+    got = evidence(hidden, encoder(observed.x, x_mask), None)
     assert got[1, 4].abs().max() == 0
     assert got[1, 3].abs().max() > 0
 
 
-def test_outcomes_count_only_where_known_and_only_when_asked() -> None:
-    evidence, observed, encoder = parts(layers=0)
-    without, _, _ = parts(layers=0, outcome_evidence=False)
-    encoded = encoder(observed.x, observed.x_mask)
-    difference = evidence(observed, encoded, observed.y, None) - without(observed, encoded, observed.y, None)
-    torch.testing.assert_close(difference, evidence.of_outcomes(observed.y) * observed.y_mask.unsqueeze(-1))
+def classes(count: int = 3, agents: int = 5) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Outcomes, what was expected, and frequencies."""
+    generator = torch.Generator().manual_seed(2)
+    expected = torch.softmax(torch.randn(agents, count, generator=generator), -1)
+    return torch.arange(agents) % count, expected, torch.tensor([0.5, 0.3, 0.2])
 
 
-def test_weight_of_an_outcome_is_its_length() -> None:
-    evidence, observed, _ = parts()
-    lengths = evidence.of_outcomes(observed.y).norm(dim=-1)
-    torch.testing.assert_close(lengths, torch.full_like(lengths, UNIT * INITIAL_OUTCOME))
+def test_what_was_expected_says_nothing_new() -> None:
+    evidence, _, _ = parts()
+    with torch.no_grad():
+        evidence.expected.fill_(50.0)  # all of it is taken off
+    outcome, expected, frequency = classes()
+    certain = torch.nn.functional.one_hot(outcome, 3).float()
+    nothing = evidence.of_classes(outcome, certain, torch.full((5,), 0.1), frequency)
+    assert nothing.abs().max() < 1e-6
+    assert (evidence.of_classes(outcome, expected, torch.zeros(5), frequency).norm(dim=-1) > 1.0).all()
+
+
+def test_classes_against_the_equation_written_out() -> None:
+    evidence, _, _ = parts()
+    outcome, p, frequency = classes()
+    share, lam = torch.tensor([0.0, 0.1, 0.2, 0.5, 0.9]), torch.sigmoid(evidence.expected)
+    d = torch.nn.functional.normalize(evidence.outcome_directions, dim=-1)
+    weight = UNIT * torch.nn.functional.softplus(evidence.outcome)
+    for i, y in enumerate(outcome.tolist()):
+        q = (1 - share[i]) * p[i, y] / ((1 - share[i]) * p[i, y] + share[i] * frequency[y])
+        expected = weight * q * sum((float(y == c) - lam * p[i, c]) * d[c] for c in range(3))
+        torch.testing.assert_close(evidence.of_classes(outcome, p, share, frequency)[i], expected)
+
+
+def test_evidence_of_a_class_is_the_gradient_of_its_likelihood() -> None:
+    evidence, _, _ = parts()
+    with torch.no_grad():
+        evidence.expected.fill_(50.0)
+    outcome, _, frequency = classes()
+    readout = evidence._directions().detach()
+    state = torch.randn(5, DIM, generator=torch.Generator().manual_seed(3)).mul(0.1).requires_grad_()
+    share, p = torch.full((5,), 0.2), torch.softmax(state @ readout.mT, -1)
+    rows = torch.arange(5)
+    likelihood = ((1 - share) * p[rows, outcome] + share * frequency[outcome]).log().sum()
+    (gradient,) = torch.autograd.grad(likelihood, state)
+    torch.testing.assert_close(evidence.of_classes(outcome, p.detach(), share, frequency), gradient)
+
+
+def test_an_outcome_that_must_be_chance_says_nothing() -> None:
+    evidence, _, _ = parts()
+    never = torch.tensor([[1.0, 0.0, 0.0]])
+    for share in (0.0, 0.3):
+        said = evidence.of_classes(torch.tensor([1]), never, torch.tensor([share]), torch.tensor([0.5, 0.3, 0.2]))
+        assert said.isfinite().all()
+        assert said.abs().max() == 0
 
 
 @pytest.mark.parametrize("dim", [4, 64])
@@ -76,8 +114,8 @@ def test_concentrations_are_in_units_of_half_the_dimension(dim: int) -> None:
     evidence = Evidence(SphUncConfig(dim=dim), 3, numeric=False, generator=torch.Generator().manual_seed(0))
     seen = Encoded(torch.zeros(1, 2, dim), torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
     torch.testing.assert_close(evidence.of_features(seen), torch.tensor([[dim / 2 * INITIAL_FEATURE, 0.0]]))
-    length = evidence.of_outcomes(torch.zeros(1, 1, dtype=torch.long)).norm()
-    torch.testing.assert_close(length, torch.tensor(dim / 2 * INITIAL_OUTCOME))
+    lengths = evidence._directions().norm(dim=-1)
+    torch.testing.assert_close(lengths, torch.full_like(lengths, dim / 2 * INITIAL_OUTCOME))
 
 
 def test_context_starts_as_a_small_correction() -> None:
@@ -89,4 +127,4 @@ def test_context_starts_as_a_small_correction() -> None:
 def test_numbers_are_linear_evidence() -> None:
     evidence = Evidence(SphUncConfig(dim=DIM), 2, numeric=True, generator=torch.Generator().manual_seed(0))
     y = torch.randn(3, 5, 2, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(evidence.of_outcomes(2 * y), 2 * evidence.of_outcomes(y))
+    torch.testing.assert_close(evidence.of_numbers(2 * y), 2 * evidence.of_numbers(y))

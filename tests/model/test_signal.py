@@ -72,7 +72,7 @@ def test_plane_leaves_out_directions_of_pure_noise_and_what_hardly_shows() -> No
     x = torch.randn(TIMES, AGENTS, 4, generator=generator)
     kept = torch.randn(1, AGENTS, 2, generator=generator)
     x[..., 0] = kept[..., 0]
-    x[..., 1] = 0.05 * kept[..., 1]
+    x[..., 1] = 0.02 * kept[..., 1]
     plane = lasting_plane(x, torch.ones(TIMES, AGENTS, dtype=torch.bool), most=4)
     assert plane.shape == (4, 1)
     assert plane[0].abs() > 0.98

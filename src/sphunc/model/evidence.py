@@ -1,6 +1,8 @@
 r"""Evidence about the state of an agent at one time: features, company, outcome, as natural parameters that add.
 
-.. math:: e_t = \kappa_x(\|\tilde h\|, \text{observed})\, \bar h_t + \kappa_c\, c_t + \kappa_y\, d_{y_t}
+.. math:: e_t = \kappa_x(\|\tilde h\|, \text{observed})\, \bar h_t + \kappa_c\, c_t + \kappa_y\, \delta_t
+
+What an outcome says, :math:`\delta`, hangs on what was expected: see :meth:`Evidence.of_classes`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from sphunc._typing import Float
+from sphunc._typing import Float, Int
 from sphunc.hypergraph.buckets import Buckets, among_members
 from sphunc.model.config import SphUncConfig
 from sphunc.model.observed import Observed
@@ -25,6 +27,8 @@ from sphunc.nn.projection import normalise, project
 INITIAL_FEATURE, INITIAL_OUTCOME, INITIAL_CONTEXT = 4.0, 2.5, 0.1
 # Layers of context start as a small correction: what they add at random in the beginning is noise.
 INITIAL_MESSAGE = 0.1
+# How much of what was expected is taken off an outcome, before training: most of it.
+INITIAL_EXPECTED = 0.88
 
 
 class Evidence(nn.Module):
@@ -39,7 +43,6 @@ class Evidence(nn.Module):
 
     def __init__(self, config: SphUncConfig, num_outputs: int, *, numeric: bool, generator: torch.Generator) -> None:
         super().__init__()
-        self.numeric, self.uses_outcomes = numeric, config.outcome_evidence
         self.unit = config.dim / 2
         # Angular layers return unit vectors, which spherical directions are before.
         self.keeps_length = config.geometry == "sphere" or config.attention == "dot_product"
@@ -50,24 +53,24 @@ class Evidence(nn.Module):
         self.feature = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_FEATURE)))
         self.company = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_CONTEXT)))
         self.outcome = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_OUTCOME)))
+        # Numbers have no other class to expect.
+        expected = torch.tensor(INITIAL_EXPECTED).logit()
+        self.expected = nn.Parameter(expected, requires_grad=not numeric)
         directions = torch.randn(num_outputs, config.dim, generator=generator) / config.dim**0.5
         self.outcome_directions = nn.Parameter(directions)
 
     def weights(self) -> list[nn.Parameter]:
         """Parameters that say how much each source of evidence weighs."""
-        return [self.hidden, self.hidden_bias, self.out, self.feature, self.company, self.outcome]
+        single = [self.feature, self.company, self.outcome, self.expected]
+        return [self.hidden, self.hidden_bias, self.out, *(p for p in single if p.requires_grad)]
 
     def forward(
-        self, observed: Observed, encoded: Encoded, outcome: Tensor, generator: torch.Generator | None
+        self, observed: Observed, encoded: Encoded, generator: torch.Generator | None
     ) -> Float[Tensor, "time agent dim"]:
-        """Return the natural parameter of all evidence at each time ``[T, N, D]``; 0 for an agent that was not seen."""
-        total = self._of_looks(observed, encoded, generator)
-        if self.uses_outcomes:
-            total = total + self.of_outcomes(outcome) * observed.y_mask.unsqueeze(-1)
-        return total
+        """Return the natural parameter of features and company ``[T, N, D]``; 0 for an agent that was not seen.
 
-    def _of_looks(self, observed: Observed, encoded: Encoded, generator: torch.Generator | None) -> Tensor:
-        """Features and company; who has none adds its own direction, without a round through the layers."""
+        Who has no company adds its own direction, without a round through the layers.
+        """
         direction, weight = encoded.direction.flatten(0, 1), self.of_features(encoded).flatten()
         if not len(self.context.layers):
             return (direction * weight.unsqueeze(-1)).view(encoded.direction.shape)
@@ -86,10 +89,38 @@ class Evidence(nn.Module):
         hidden = nn.functional.silu(inputs @ self.hidden.mT + self.hidden_bias)
         return self.unit * nn.functional.softplus(self.feature + hidden @ self.out) * (encoded.observed > 0)
 
-    def of_outcomes(self, outcome: Tensor) -> Float[Tensor, "time agent dim"]:
-        r""":math:`\kappa_y d_y` of classes, or :math:`\kappa_y \sum_k y_k d_k` of standardised numbers."""
-        directions = self.unit * nn.functional.softplus(self.outcome) * normalise(self.outcome_directions)
-        return outcome @ directions if self.numeric else directions[outcome]
+    def of_classes(
+        self,
+        outcome: Int[Tensor, " agent"],
+        expected: Float[Tensor, "agent class"],
+        share: Float[Tensor, " agent"],
+        frequency: Float[Tensor, " class"],
+    ) -> Float[Tensor, "agent dim"]:
+        r"""Evidence of classes, as far as they were not expected and as likely as they mean something.
+
+        .. math:: \kappa_y \delta = \kappa_y\, q \sum_c (1_{y = c} - \lambda p_c)\, d_c, \qquad
+                  q = \frac{(1 - \epsilon)\, p_y}{(1 - \epsilon)\, p_y + \epsilon f_y}
+
+        With :math:`\lambda = 1` and the d_c as readout, this is the gradient of the log-likelihood of y by the state.
+
+        Args:
+            outcome: y.
+            expected: p, read from the belief before the outcome was known.
+            share: :math:`\epsilon`, of outcomes that mean nothing.
+            frequency: f of the classes among all outcomes.
+        """
+        came = nn.functional.one_hot(outcome, expected.shape[-1]).to(expected)
+        meant = (1.0 - share) * expected.gather(-1, outcome.unsqueeze(-1)).squeeze(-1)
+        random = share * frequency[outcome]
+        trust = meant / (meant + random).clamp(min=torch.finfo(meant.dtype).tiny)
+        return (trust.unsqueeze(-1) * (came - torch.sigmoid(self.expected) * expected)) @ self._directions()
+
+    def of_numbers(self, outcome: Float[Tensor, "*batch output"]) -> Float[Tensor, "*batch dim"]:
+        r""":math:`\kappa_y \sum_k y_k d_k` of standardised numbers."""
+        return outcome @ self._directions()
+
+    def _directions(self) -> Float[Tensor, "output dim"]:
+        return self.unit * nn.functional.softplus(self.outcome) * normalise(self.outcome_directions)
 
 
 # Who is in company, by groups: found once for all passes.

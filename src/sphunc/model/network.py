@@ -2,7 +2,7 @@ r"""The network: encode, believe, step, forecast.
 
 At every time t the belief about agent i adds the evidence of features, context, outcome and of yesterday,
 
-.. math:: \eta_t = \kappa_x \bar h_t + \kappa_c c_t + \kappa_y d_{y_t} + \kappa_s s_{t-1}, \qquad
+.. math:: \eta_t = \kappa_x \bar h_t + \kappa_c c_t + \kappa_y \delta_t + \kappa_s s_{t-1}, \qquad
           m_t = A_D(\|\eta_t\|)\, \eta_t / \|\eta_t\|
 
 and the structural step carries it on, :math:`s_t = a m_t + \sum_j \gamma_{ij} \Phi m_j + g\,\mathrm{pull}_t + b u_t`,
@@ -13,7 +13,6 @@ steps: it is a simulation without intervention.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +20,7 @@ from torch import Tensor, nn
 from sphunc._typing import Bool, Float, Int, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence, inverse_softplus
+from sphunc.model.filtering import Tell, filter_beliefs, roll
 from sphunc.model.observed import Observed
 from sphunc.model.opening import Opening, find_opening
 from sphunc.model.run import Filtered, Origin, Run, joined
@@ -47,6 +47,8 @@ LEAST_NOISE = 1e-4
 # Outcomes of newcomers at which half of their own frequencies is granted, in place of those of everybody.
 NEWCOMERS = 10.0
 LEAST_MOVE = 1e-6
+# What was expected decides what outcomes say about states: an opening is found again for the states that it gives.
+OPENINGS = 2
 # The head of the noise starts with no opinion, and has further to go than what starts at the signal.
 NOISE_PACE = 6.0
 
@@ -154,21 +156,25 @@ class Network(nn.Module):
         if not self.readout.leans or not bool(self.readout.weight.any()):
             return
         self.eval()
-        states = self._believe(observed, self._standard(observed), links, gates, None)[1].states[targets.mask]
-        settled, offset = self.step.settled(states), self.readout.bias.double()
+        x, truth = self._standard(observed), targets.outcome[targets.mask]
+        weight, offset = self.readout.weight.clone(), self.readout.bias.double()
+        begun = Opening(1.0, self.readout.lean.clone(), float(self.aleatoric.out_bias))
         # The temperature begins at 1, whatever is unknown.
-        calm = torch.zeros((), dtype=torch.float64, device=states.device)
+        calm = torch.zeros(len(truth), dtype=torch.float64, device=truth.device)
 
         def law(logits: Tensor, noise: Tensor) -> Tensor:
             variance = self._counted(nn.functional.softplus(noise).expand(len(logits)))
-            return self._log_probabilities(logits + offset, variance, calm.expand(len(logits)))
+            return self._log_probabilities(logits + offset, variance, calm)
 
-        z = settled @ self.readout.weight.mT * self.readout.scale
-        begun = Opening(1.0, self.readout.lean, float(self.aleatoric.out_bias))
-        found = find_opening(z, settled.norm(dim=-1), targets.outcome[targets.mask], law, begun)
-        self.readout.weight.mul_(found.scale)
-        self.readout.lean.copy_(found.lean)
-        self.aleatoric.out_bias.fill_(found.noise)
+        for _ in range(OPENINGS if self.config.outcome_evidence else 1):
+            variance = self._noise(x, observed.present)
+            states = self._believe(observed, x, variance, links, gates, None)[1].states[targets.mask]
+            settled = self.step.settled(states)
+            z = settled @ weight.mT * self.readout.scale
+            found = find_opening(z, settled.norm(dim=-1), truth, law, begun)
+            self.readout.weight.copy_(found.scale * weight)
+            self.readout.lean.copy_(found.lean)
+            self.aleatoric.out_bias.fill_(found.noise)
 
     def _learn_persistence(self, observed: Observed) -> None:
         # Numbers begin as the regression on the last one seen, with the variance that it leaves.
@@ -247,20 +253,21 @@ class Network(nn.Module):
         x = self._standard(observed)
         if self.training and generator is not None and self.config.dropout > 0:
             x = drop(x, self.config.dropout, generator)
-        encoded, filtered = self._believe(observed, x, links, gates, generator)
+        variance = self._noise(x, observed.present)
+        encoded, filtered = self._believe(observed, x, variance, links, gates, generator)
         carried = self._carried(observed)
         offset = None if carried is None else self.persistence * carried
-        variance, support = self._noise(x, observed.present), self._support(encoded)
-        return self._forecast(variance, encoded, filtered.ahead, filtered.states, offset, support)
+        return self._forecast(variance, encoded, filtered.ahead, filtered.states, offset, self._support(encoded))
 
     @torch.no_grad()
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
         """Return the beliefs, and forecasts for any number of steps from the last time of ``observed``."""
         x = self._standard(observed)
-        encoded, filtered = self._believe(observed, x, links, gates, None)
-        states = self._roll(filtered.ahead[-1], filtered.lasting, observed.pull[-1], links, gates, horizon)
+        variance = self._noise(x, observed.present)
+        encoded, filtered = self._believe(observed, x, variance, links, gates, None)
+        states = roll(self.step, filtered.ahead[-1], filtered.lasting, observed.pull[-1], links, gates, horizon)
         last = Encoded(encoded.direction[-1:], encoded.length[-1:], encoded.observed[-1:])
-        variance, support = self._noise(x, observed.present)[-1:], self._support(last)
+        variance, support = variance[-1:], self._support(last)
         carried = self._carried(observed)
         offset = None if carried is None else self._fading(horizon).unsqueeze(1) * carried[-1]
         # One by one: products round by their shape, and a forecast is not to depend on how many steps are asked for.
@@ -268,15 +275,24 @@ class Network(nn.Module):
         for h, state in enumerate(states):
             extra = None if offset is None else offset[h : h + 1]
             steps.append(self._forecast(variance, last, state.unsqueeze(0), state.unsqueeze(0), extra, support))
-        return Origin(filtered.evidence, filtered.eta, filtered.lasting, joined(steps))
+        evidence, eta = torch.stack(filtered.evidence), torch.stack(filtered.beliefs)
+        return Origin(evidence, eta, filtered.lasting, joined(steps))
 
     def _believe(
-        self, observed: Observed, x: Tensor, links: Tensor, gates: Tensor, generator: torch.Generator | None
+        self,
+        observed: Observed,
+        x: Tensor,
+        variance: Tensor,
+        links: Tensor,
+        gates: Tensor,
+        generator: torch.Generator | None,
     ) -> tuple[Encoded, Filtered]:
         """Encode standardised features, weigh all evidence, and filter it through the structural step."""
         encoded = self.encoder.encode(x, observed.x_mask)
-        evidence = self.evidence(observed, self._geometry(encoded), self._standard_outcome(observed), generator)
-        return encoded, self._filter(observed, evidence, links, gates)
+        looks, tell = self.evidence(observed, self._geometry(encoded), generator), self._teller(observed, variance)
+        seen = (looks != 0).any(-1) if tell is None else (looks != 0).any(-1) | observed.y_mask
+        horizon = self.config.horizon
+        return encoded, filter_beliefs(self.step, looks, tell, seen, observed.pull, links, gates, horizon)
 
     def _fading(self, horizon: int) -> Float[Tensor, "step output"]:
         """What persists of a number 1 ... ``horizon`` steps on; the learned share after ``config.horizon`` of them."""
@@ -292,30 +308,22 @@ class Network(nn.Module):
     def _standard_outcome(self, observed: Observed) -> Tensor:
         return (observed.y - self.centre) / self.scale if self.numeric else observed.y
 
-    def _filter(self, observed: Observed, evidence: Tensor, links: Tensor, gates: Tensor) -> Filtered:
-        eta, ahead, states = [], [], []
-        prior = lasting = torch.zeros_like(evidence[0])
-        seen = (evidence != 0).any(-1)
-        count = (seen.cumsum(0) - seen.long()).to(evidence.dtype)
-        for time, now in enumerate(evidence.unbind()):  # not time by time: each would get a gradient of full size
-            eta.append(prior + now)
-            m = self.step.mean(eta[-1])
-            lasting = self.step.lasting(lasting, m, self.step.mean(prior), count[time])
-            prior = self.step.strength * self.step.drive(m, lasting, observed.pull[time], links, gates)
-            ahead.append(prior)
-            if self.config.horizon > 1:
-                states.append(self._roll(prior, lasting, observed.pull[time], links, gates, self.config.horizon)[-1])
-        one_step = torch.stack(ahead)
-        return Filtered(evidence, eta, one_step, torch.stack(states) if states else one_step, lasting)
+    def _teller(self, observed: Observed, variance: Float[Tensor, "time agent"]) -> Tell | None:
+        """What outcomes say about states, given what was believed before them; None if they do not count."""
+        if not self.config.outcome_evidence:
+            return None
+        known = observed.y_mask.unsqueeze(-1)
+        if self.numeric:
+            told = self.evidence.of_numbers(self._standard_outcome(observed)) * known
+            return lambda time, _: told[time]
+        # A share of outcomes drawn at random is one way to read the noise; the other has no outcome that means nothing.
+        share = squashed_variance(self._counted(variance)) * (self.config.noise == "contamination")
 
-    def _roll(
-        self, state: Tensor, lasting: Tensor, groups: Any, links: Tensor, gates: Tensor, horizon: int
-    ) -> list[Tensor]:
-        """States 1 ... ``horizon`` steps on, of which ``state`` is the first."""
-        states = [state]
-        for _ in range(horizon - 1):
-            states.append(self.step.strength * self.step(states[-1], lasting, groups, links, gates))
-        return states
+        def tell(time: int, belief: Tensor) -> Tensor:
+            expected = torch.softmax(self.readout(self.step.settled(belief)), -1)
+            return self.evidence.of_classes(observed.y[time], expected, share[time], self.frequency) * known[time]
+
+        return tell
 
     def _noise(self, x: Float[Tensor, "time agent feature"], present: Bool[Tensor, "time agent"]) -> Tensor:
         """Variance at each time ``[T, N]``: what the head says now, averaged with what it said before.

@@ -57,16 +57,11 @@ class Origin:
 class Filtered:
     """Evidence and beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u at last."""
 
-    evidence: Tensor
+    evidence: list[Tensor]
     beliefs: list[Tensor]
     ahead: Tensor
     states: Tensor
     lasting: Tensor
-
-    @property
-    def eta(self) -> Tensor:
-        """Natural parameter of the beliefs ``[T, N, D]``, which no forecast needs as one."""
-        return torch.stack(self.beliefs)
 
 
 def joined(runs: list[Run]) -> Run:

@@ -20,7 +20,7 @@ from sphunc.nn.projection import normalise
 
 LOWEST_RELIABILITY = 0.05
 MOST_DIRECTIONS = 64
-SMALLEST_AXIS = 0.1
+SMALLEST_AXIS = 0.03
 # Deviation of a coordinate, relative to the first one, below which projected features do not vary along it.
 SMALLEST_VIEW = 0.05
 LEAST_OFFSET = 0.4
@@ -92,7 +92,7 @@ def lasting_plane(x: Features, present: Bool[Tensor, "time agent"], most: int) -
     r"""Orthonormal directions of feature space in which the lasting part of the features varies, most of all first.
 
     The lasting part is :math:`\sum_k \rho_k \Sigma_0 v_k v_k^\top x`: each reliable component, by its share of signal,
-    where it shows in the features. Directions with less than a tenth of the first one's deviation are left out.
+    where it shows in the features. Directions with less than 0.03 of the first one's deviation are left out.
     """
     directions, reliability = reliable_directions(x, present, most=min(most, x.shape[2]))
     seen = x[present]
