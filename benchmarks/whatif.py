@@ -86,7 +86,23 @@ class Question:
     base: torch.Tensor
     moved: torch.Tensor
 
+    def changes(self, p: torch.Tensor, factual: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Estimated and true effect on whom the truth moves."""
+        return (p - factual)[self.moved], (self.truth - self.base)[self.moved]
 
+    def errors(self, p: torch.Tensor, factual: torch.Tensor, entropy: torch.Tensor) -> torch.Tensor:
+        """Errors of an answer ``[5, M]`` in the order of ``ERRORS``, of the M agents whom the truth moves."""
+        parts = (
+            variation(p, self.truth),
+            variation(factual, self.base),
+            variation(p - factual, self.truth - self.base),
+            variation(self.truth, self.base),
+            (entropy - torch.special.entr(self.truth).sum(-1)).abs(),
+        )
+        return torch.stack(parts)[:, self.moved]
+
+
+ERRORS = ("TV", "factual", "effect", "move", "H error")
 COLUMNS = {"TV": 8, "factual": 9, "effect": 8, "move": 8, "H error": 9, "top 10": 8, "slope": 8, "agents": 8}
 
 
@@ -141,22 +157,16 @@ def judge(world: sphunc.World, asked: list[Question], way: tuple, horizon: int) 
     wrong, found, cross, square = [], [], 0.0, 0.0
     for one in asked:
         effect = answer(model, [one.do] if acts else [], world, horizon, scenario)
-        p, change, wanted = effect.probabilities.double(), effect.difference.double(), one.truth - one.base
-        parts = (
-            variation(p, one.truth),
-            variation(effect.factual.double(), one.base),
-            variation(change, wanted),
-            variation(one.truth, one.base),
-            (effect.entropy.double() - torch.special.entr(one.truth).sum(-1)).abs(),
-        )
-        wrong.append(torch.stack(parts)[:, one.moved])
-        cross += float((change * wanted)[one.moved].sum())
-        square += float(wanted[one.moved].square().sum())
+        p, factual, entropy = (part.double() for part in (effect.probabilities, effect.factual, effect.entropy))
+        wrong.append(one.errors(p, factual, entropy))
+        change, wanted = one.changes(p, factual)
+        cross += float((change * wanted).sum())
+        square += float(wanted.square().sum())
         ids = effect.top_affected(10)["agent"].to_list() if acts else []
         hits = sum(bool(one.moved[world.data.node_ids.index(agent)]) for agent in ids)
         found.append(hits / min(10, int(one.moved.sum())))
     every = torch.cat(wrong, 1)
-    values = dict(zip(("TV", "factual", "effect", "move", "H error"), every.mean(1).tolist(), strict=True))
+    values = dict(zip(ERRORS, every.mean(1).tolist(), strict=True))
     return values | {"top 10": sum(found) / len(found), "slope": cross / square, "agents": float(every.shape[1])}
 
 
