@@ -41,9 +41,8 @@ def forecast_table(forecast: Forecast, rows: Iterable[int], happened: Sequence[s
     """Forecasts of some agents, with their decomposition and what really happened."""
     title = f"{len(forecast.agents)} agents, from time {forecast.origin} to {forecast.target}: surest and least sure"
     numbers = ("p", "epistemic", "scaled", "aleatoric", "total")
-    table = plain_table(title, ("agent", "forecast"), numbers)
-    table.add_column("set")
-    table.add_column("happened")
+    table = plain_table(title, ("agent", "forecast", "happened"), numbers)
+    table.add_column("set", overflow="fold")
     names = forecast.class_names
     for i in rows:
         parts = forecast.epistemic_scaled[i], forecast.aleatoric[i], forecast.total[i]
@@ -51,11 +50,11 @@ def forecast_table(forecast: Forecast, rows: Iterable[int], happened: Sequence[s
         table.add_row(
             str(forecast.agents[i]),
             names[int(forecast.prediction[i])],
+            happened[i],
             f"{float(forecast.confidence[i]):.2f}",
             f"{float(forecast.epistemic[i]):z.1f}",
             *(f"{float(part):z.2f}" for part in parts),
             ", ".join(chosen),
-            happened[i],
         )
     return table
 
