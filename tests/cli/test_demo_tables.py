@@ -8,8 +8,8 @@ from sphunc.cli import demo_tables as tables
 from sphunc.model.forecast import Forecast
 
 
-def printed(table: Table) -> str:
-    console = Console(record=True, width=120)
+def printed(table: Table, width: int = 120) -> str:
+    console = Console(record=True, width=width)
     console.print(table)
     return console.export_text()
 
@@ -32,10 +32,12 @@ def test_forecast_rows_are_those_asked_for() -> None:
     lines = printed(tables.forecast_table(forecast, [2, 1], ["calm", "calm", "loud"])).splitlines()
     rows = [line.split() for line in lines if line.startswith(" ") and ("bob" in line or "cem" in line)]
     assert rows == [
-        ["cem", "calm", "0.50", "-130.0", "0.90", "0.33", "0.75", "calm,", "loud", "loud"],
-        ["bob", "loud", "0.70", "-140.0", "0.50", "0.22", "0.45", "loud", "calm"],
+        ["cem", "calm", "loud", "0.50", "-130.0", "0.90", "0.33", "0.75", "calm,", "loud"],
+        ["bob", "loud", "calm", "0.70", "-140.0", "0.50", "0.22", "0.45", "loud"],
     ]
     assert "ann" not in "".join(lines)
+    narrow = printed(tables.forecast_table(forecast, [2, 1], ["calm", "calm", "loud"]), width=80)
+    assert "…" not in narrow
 
 
 def test_scores_and_entropies_are_rounded_not_changed() -> None:
