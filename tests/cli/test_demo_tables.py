@@ -41,8 +41,8 @@ def test_forecast_rows_are_those_asked_for() -> None:
 
 
 def test_scores_and_entropies_are_rounded_not_changed() -> None:
-    assert "0.812        0.534" in printed(tables.score_table([("ours", 0.8123, 0.5344)], 10))
-    assert "50         -135.145" in printed(tables.sphere_table([(50.0, -135.1452, 0.34, 0.35)], 128, 20_000))
+    assert "0.812       0.534" in printed(tables.score_table([("ours", 0.8123, 0.5344)], 10))
+    assert "50        -135.145" in printed(tables.sphere_table([(50.0, -135.1452, 0.34, 0.35)], 128, 20_000))
 
 
 def test_entropies_that_are_nothing_have_no_sign() -> None:

@@ -29,7 +29,7 @@ def paragraph(console: Console, text: str) -> None:
 
 def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     """Return an empty table: columns of words on the left, of numbers on the right."""
-    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", pad_edge=False, collapse_padding=True)
     for name in words:
         table.add_column(name, no_wrap=True)
     for name in numbers:
@@ -42,7 +42,7 @@ def forecast_table(forecast: Forecast, rows: Iterable[int], happened: Sequence[s
     title = f"{len(forecast.agents)} agents, from time {forecast.origin} to {forecast.target}: surest and least sure"
     numbers = ("p", "epistemic", "scaled", "aleatoric", "total")
     table = plain_table(title, ("agent", "forecast", "happened"), numbers)
-    table.add_column("set", overflow="fold")
+    table.add_column("set", min_width=8)
     names = forecast.class_names
     for i in rows:
         parts = forecast.epistemic_scaled[i], forecast.aleatoric[i], forecast.total[i]
