@@ -10,6 +10,8 @@ from standin import session
 
 from sphunc.errors import DataError
 from sphunc.hypergraph import scramble_future, time_split
+from sphunc.model import fitting
+from sphunc.model.calibration import FEWEST_TO_CALIBRATE
 from sphunc.model.fitting import (
     CROSS_FIT,
     REFIT,
@@ -120,8 +122,16 @@ def test_short_panels_train_for_as_long_as_held_out_agents_say(short_data):
     assert all(record.validation is None for record in final)
     fitted = conclude(made, carry, history)
     assert fitted.conformal.source == "agents"
-    assert fitted.temperature.count == int(short_data.y_mask[-1].sum())
-    assert len(fitted.conformal.scores) == int(short_data.y_mask[1:].sum())
+    every = targets_of(short_data, 1)
+    assert fitted.temperature.count == every.latest(FEWEST_TO_CALIBRATE).count == every.count
+    assert len(fitted.conformal.scores) == every.count
+
+
+def test_later_origins_calibrate_where_they_have_enough(short_data, monkeypatch):
+    monkeypatch.setattr(fitting, "FEWEST_TO_CALIBRATE", 20)
+    made = session(short_data, scm=False)
+    fitted = conclude(made, *fit_stages(made, lambda record: None))
+    assert fitted.temperature.count == int(short_data.y_mask[-1].sum()) == 30
 
 
 def test_long_panels_are_calibrated_on_their_own_times(long_data):

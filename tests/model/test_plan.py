@@ -41,14 +41,6 @@ def test_short_panels_hold_out_agents_and_train_on_every_origin(T):
     plan = make_plan(panel(T), 1)
     assert plan.by_agents
     assert plan.train == tuple(range(T - 1))
-    assert plan.latest == (T - 2,)
-
-
-def test_sureness_is_judged_where_most_is_known():
-    by_times, by_agents = make_plan(panel(30), 1), make_plan(panel(30), 1, holdout="agents")
-    assert by_times.latest == by_times.calibration
-    assert by_agents.latest == by_times.calibration
-    assert not by_agents.calibration
 
 
 def test_a_split_hides_what_comes_after_its_calibration():

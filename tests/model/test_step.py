@@ -85,7 +85,8 @@ def test_settled_state_is_a_direction_once_there_is_enough() -> None:
 def test_agent_without_evidence_stays_nowhere() -> None:
     step = make_step()
     zero = torch.zeros(AGENTS, DIM)
-    lasting = step.lasting(zero, step.mean(zero), step.mean(zero), torch.zeros(AGENTS))
+    unseen = torch.zeros(AGENTS, dtype=torch.bool)
+    lasting = step.lasting(zero, step.mean(zero), step.mean(zero), torch.zeros(AGENTS), unseen)
     assert torch.equal(lasting, zero)
     assert torch.equal(step(zero, lasting, groups(), NO_LINKS, torch.zeros(0)), zero)
 
@@ -129,7 +130,7 @@ def walk(step: Step, m: torch.Tensor, expected: torch.Tensor, seen: torch.Tensor
     """The persistent prior after the times of ``m``, as the network asks for it."""
     prior, count = torch.zeros_like(m[0]), (seen.cumsum(0) - seen.long()).float()
     for time in range(len(m)):
-        prior = step.lasting(prior, m[time], expected[time], count[time])
+        prior = step.lasting(prior, m[time], expected[time], count[time], seen[time])
     return prior
 
 
@@ -174,7 +175,8 @@ def test_agent_never_seen_has_no_prior_whatever_others_do_to_it() -> None:
 def test_agent_without_evidence_today_does_not_move() -> None:
     step = Step(SphUncConfig(dim=DIM))
     prior, m = draw(0, AGENTS, DIM), draw(1, AGENTS, DIM)
-    assert torch.equal(step.lasting(prior, m, m, torch.arange(1.0, AGENTS + 1)), prior)
+    unseen = torch.zeros(AGENTS, dtype=torch.bool)
+    assert torch.equal(step.lasting(prior, m, m, torch.arange(1.0, AGENTS + 1), unseen), prior)
 
 
 def test_order_of_agents_does_not_matter_to_the_prior() -> None:

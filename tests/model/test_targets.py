@@ -34,6 +34,17 @@ def test_only_the_origins_and_cells_asked_for_count():
     assert targets.until(1).count == 0
 
 
+def test_the_latest_are_of_as_few_origins_as_have_enough():
+    targets = targets_of(panel(6), 1).only(torch.arange(6).unsqueeze(1) != 4)  # nothing is known at the last origin
+    assert [targets.latest(k).mask.any(1).nonzero().flatten().tolist() for k in (1, 2, 3, 6, 99)] == [
+        [3],
+        [3],
+        [2, 3],
+        [1, 2, 3],
+        [0, 1, 2, 3],
+    ]
+
+
 def test_a_horizon_beyond_the_data_leaves_nothing():
     assert targets_of(panel(), 9).count == 0
 

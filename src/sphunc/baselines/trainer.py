@@ -19,7 +19,7 @@ from sphunc.baselines.network import ForecastNetwork
 from sphunc.baselines.panel import Panel, Scale, learn_scale, make_panel
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.calibration import TemperatureLaw, fit_temperature
+from sphunc.model.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, fit_temperature
 from sphunc.model.outlook import Outlook, merge
 from sphunc.model.plan import Plan
 from sphunc.model.targets import Targets, folds_of, targets_of
@@ -118,7 +118,7 @@ def _by_times(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings:
     best = _train([learner], watched, judged, None, settings)
     learner.network.load_state_dict(best.weights[0])
     whole = learner.forecast(make_panel(data.window(0, plan.stop), scale, data.num_classes))
-    law = fit_temperature(outlook_of(whole), targets_of(data.window(0, plan.stop), plan.horizon, plan.latest))
+    law = fit_temperature(outlook_of(whole), targets_of(data.window(0, plan.stop), plan.horizon, plan.calibration))
     return Trained(learner.network.eval(), law, scale, best.epoch + 1, best.score)
 
 
@@ -134,7 +134,7 @@ def _by_agents(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings
     final = _learner(make, panel, targets, settings, seed, 0)
     for epoch in range(best.epoch + 1):
         final.step(epoch)
-    law = fit_temperature(outlook_of(best.held), targets_of(seen, plan.horizon, plan.latest))
+    law = fit_temperature(outlook_of(best.held), targets.latest(FEWEST_TO_CALIBRATE))
     return Trained(final.network.eval(), law, scale, best.epoch + 1, best.score)
 
 

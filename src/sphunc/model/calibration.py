@@ -26,6 +26,8 @@ NEUTRAL = math.log(math.e - 1.0)
 PRIOR_DEVIATIONS = (0.15, 0.5)
 """Of a and b around 0. A network that stopped in time is about right on average: hundreds of outcomes move the offset,
 forty hardly."""
+FEWEST_TO_CALIBRATE = 100
+"""Outcomes of held-out agents: those of the last origins, and of as many before them as it takes."""
 LOWEST_TEMPERATURE = 0.05
 LARGEST_MOVE = 2.0
 

@@ -92,34 +92,39 @@ class Evidence(nn.Module):
     def of_classes(
         self,
         outcome: Int[Tensor, " agent"],
-        expected: Float[Tensor, "agent class"],
-        share: Float[Tensor, " agent"],
+        log_expected: Float[Tensor, "agent class"],
+        variance: Float[Tensor, " agent"] | None,
         frequency: Float[Tensor, " class"],
     ) -> Float[Tensor, "agent dim"]:
         r"""Evidence of classes, as far as they were not expected and as likely as they mean something.
 
-        .. math:: \kappa_y \delta = \kappa_y\, q \sum_c (1_{y = c} - \lambda p_c)\, d_c, \qquad
+        .. math:: \kappa_y \delta = \kappa_y\, q \sum_c (1_{y = c} - \rho\, p_c)\, d_c, \qquad
                   q = \frac{(1 - \epsilon)\, p_y}{(1 - \epsilon)\, p_y + \epsilon f_y}
+                    = \mathrm{sigmoid}\big(\log p_y - \log f_y - \log \sigma^2\big)
 
-        With :math:`\lambda = 1` and the d_c as readout, this is the gradient of the log-likelihood of y by the state.
+        with the learned part :math:`\rho` of what was expected, and :math:`\epsilon = \sigma^2 / (1 + \sigma^2)`. Were
+        :math:`\rho = 1` and the d_c the readout, this would be the gradient of the log-likelihood of y by the state.
 
         Args:
             outcome: y.
-            expected: p, read from the belief before the outcome was known.
-            share: :math:`\epsilon`, of outcomes that mean nothing.
+            log_expected: log p, read from the belief before the outcome was known.
+            variance: :math:`\sigma^2`, the aleatoric part; None if every outcome means something.
             frequency: f of the classes among all outcomes.
         """
-        came = nn.functional.one_hot(outcome, expected.shape[-1]).to(expected)
-        meant = (1.0 - share) * expected.gather(-1, outcome.unsqueeze(-1)).squeeze(-1)
-        random = share * frequency[outcome]
-        trust = meant / (meant + random).clamp(min=torch.finfo(meant.dtype).tiny)
-        return (trust.unsqueeze(-1) * (came - torch.sigmoid(self.expected) * expected)) @ self._directions()
+        came = nn.functional.one_hot(outcome, log_expected.shape[-1]).to(log_expected)
+        news = came - torch.sigmoid(self.expected) * log_expected.exp()
+        if variance is not None:
+            odds = log_expected.gather(-1, outcome.unsqueeze(-1)).squeeze(-1) - frequency[outcome].log()
+            least = torch.finfo(variance.dtype).tiny
+            news = torch.sigmoid(odds - variance.clamp(min=least).log()).unsqueeze(-1) * news
+        return news @ self.directions()
 
     def of_numbers(self, outcome: Float[Tensor, "*batch output"]) -> Float[Tensor, "*batch dim"]:
         r""":math:`\kappa_y \sum_k y_k d_k` of standardised numbers."""
-        return outcome @ self._directions()
+        return outcome @ self.directions()
 
-    def _directions(self) -> Float[Tensor, "output dim"]:
+    def directions(self) -> Float[Tensor, "output dim"]:
+        r""":math:`\kappa_y d` of every class, or number."""
         return self.unit * nn.functional.softplus(self.outcome) * normalise(self.outcome_directions)
 
 

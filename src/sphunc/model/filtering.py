@@ -46,7 +46,7 @@ def filter_beliefs(
         evidence.append(now)
         beliefs.append(prior + now)
         m = step.mean(beliefs[-1])
-        lasting = step.lasting(lasting, m, step.mean(prior), count[time])
+        lasting = step.lasting(lasting, m, step.mean(prior), count[time], seen[time])
         prior = step.strength * step.drive(m, lasting, pull[time], links, gates)
         ahead.append(prior)
         if horizon > 1:

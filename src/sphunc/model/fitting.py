@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sphunc.errors import DataError
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.calibration import TemperatureLaw, carry_over, fit_temperature
+from sphunc.model.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, carry_over, fit_temperature
 from sphunc.model.config import SphUncConfig
 from sphunc.model.conformal import ConformalScores
 from sphunc.model.history import Callback, EpochRecord
@@ -287,13 +287,13 @@ def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitt
     held = targets_of(
         session.data, session.config.horizon, session.plan.train if by_agents else session.plan.calibration
     )
-    latest = targets_of(session.data, session.config.horizon, session.plan.latest)
-    temperature = fit_temperature(carry.outlook, latest)
+    # Later origins know more, as the forecast will; the others make up for it where these are few.
+    temperature = fit_temperature(carry.outlook, held.latest(FEWEST_TO_CALIBRATE) if by_agents else held)
     rows = temperature.apply(carry.outlook).rows(held.mask)
     scores = ConformalScores(rows.scores(held.outcome[held.mask]).sort().values, "agents" if by_agents else "times")
     structure = _final_structure(session, network, observed, carry)
     final = outlook_of(network(observed, structure.links, structure.gates))
-    temperature = carry_over(temperature, carry.outlook.rows(latest.mask), final.rows(latest.mask))
+    temperature = carry_over(temperature, carry.outlook.rows(held.mask), final.rows(held.mask))
     return Fitted(network, structure, temperature, scores, history, carry.epochs)
 
 

@@ -69,6 +69,7 @@ class Network(nn.Module):
     centre: Tensor
     scale: Tensor
     frequency: Tensor
+    reach: Tensor
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ class Network(nn.Module):
         self.register_buffer("centre", torch.zeros(num_outputs))
         self.register_buffer("scale", torch.ones(num_outputs))
         self.register_buffer("frequency", torch.full((num_outputs,), 1.0 / num_outputs))
+        self.register_buffer("reach", torch.ones(()))
 
     @torch.no_grad()
     def learn_scale(self, observed: Observed) -> None:
@@ -122,6 +124,8 @@ class Network(nn.Module):
             self.encoder.weight.copy_(weight)
             self.encoder.bias.copy_(bias)
             self._aim_at_outcomes(observed)
+        length = self.encoder.encode(self._standard(observed), observed.x_mask).length
+        self.reach.copy_(torch.where(length.any(), length.mean(), 1.0))
 
     @staticmethod
     def _leans(config: SphUncConfig, numeric: bool) -> bool:
@@ -302,8 +306,8 @@ class Network(nn.Module):
     def _geometry(self, encoded: Encoded) -> Encoded:
         if self.config.geometry == "sphere":
             return encoded
-        scale = encoded.length.mean().clamp(min=torch.finfo(encoded.length.dtype).tiny)
-        return Encoded(encoded.direction * (encoded.length / scale).unsqueeze(-1), encoded.length, encoded.observed)
+        length = encoded.length / self.reach
+        return Encoded(encoded.direction * length.unsqueeze(-1), encoded.length, encoded.observed)
 
     def _standard_outcome(self, observed: Observed) -> Tensor:
         return (observed.y - self.centre) / self.scale if self.numeric else observed.y
@@ -314,14 +318,14 @@ class Network(nn.Module):
             return None
         known = observed.y_mask.unsqueeze(-1)
         if self.numeric:
-            told = self.evidence.of_numbers(self._standard_outcome(observed)) * known
+            told = (self.evidence.of_numbers(self._standard_outcome(observed)) * known).unbind()
             return lambda time, _: told[time]
-        # A share of outcomes drawn at random is one way to read the noise; the other has no outcome that means nothing.
-        share = squashed_variance(self._counted(variance)) * (self.config.noise == "contamination")
+        some_are_chance = self.config.noise == "contamination" and self.config.uncertainty != "epistemic"
+        noise = variance.unbind() if some_are_chance else [None] * observed.num_times
 
         def tell(time: int, belief: Tensor) -> Tensor:
-            expected = torch.softmax(self.readout(self.step.settled(belief)), -1)
-            return self.evidence.of_classes(observed.y[time], expected, share[time], self.frequency) * known[time]
+            expected = torch.log_softmax(self.readout(self.step.settled(belief)), -1)
+            return self.evidence.of_classes(observed.y[time], expected, noise[time], self.frequency) * known[time]
 
         return tell
 

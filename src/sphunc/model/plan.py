@@ -46,11 +46,6 @@ class Plan:
         return not self.validation
 
     @property
-    def latest(self) -> tuple[int, ...]:
-        """Held-out origins most like the one to forecast from: those of calibration, or the last that agents share."""
-        return self.calibration or self.train[-_num_held(len(self.train)) :]
-
-    @property
     def train_stop(self) -> int:
         """Times ``0 ... train_stop - 1`` may be seen by training: up to its last target."""
         return self.train[-1] + self.horizon + 1
@@ -88,17 +83,13 @@ def make_plan(data: TemporalHypergraph, horizon: int, split: Split | None = None
 
 
 def _parts(origins: int, horizon: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    held = _num_held(origins)
+    held = max(1, round(HELD_OUT_SHARE * origins))
     calibration = origins - held
     validation = calibration - (horizon - 1) - held
     train = validation - (horizon - 1)
     if train < 1:
         return None
     return tuple(range(train)), tuple(range(validation, validation + held)), tuple(range(calibration, origins))
-
-
-def _num_held(origins: int) -> int:
-    return max(1, round(HELD_OUT_SHARE * origins))
 
 
 def _insist(parts: tuple[tuple[int, ...], ...] | None, stop: int, horizon: int) -> bool:

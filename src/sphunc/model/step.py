@@ -13,7 +13,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from sphunc._typing import Float, Links
+from sphunc._typing import Bool, Float, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import inverse_softplus
 from sphunc.nn.concentration import cap
@@ -86,6 +86,7 @@ class Step(nn.Module):
         m: Float[Tensor, "agent dim"],
         expected: Float[Tensor, "agent dim"],
         count: Float[Tensor, " agent"],
+        seen: Bool[Tensor, " agent"],
     ) -> Float[Tensor, "agent dim"]:
         r"""Persistent prior u of each agent after one more time: what the step did not expect moves it.
 
@@ -98,11 +99,11 @@ class Step(nn.Module):
             m: mean of the belief now.
             expected: mean of the belief before today's evidence came.
             count: n, times at which the agent was seen before.
+            seen: whether it is seen today.
         """
         first, pace, patience = (self.logs[name].exp() for name in ("first", "pace", "patience"))
-        unexpected = m - expected
-        moved = prior + (pace / (patience + count)).unsqueeze(-1) * unexpected
-        at_first_sight = (count == 0) & (unexpected != 0).any(-1)
+        moved = prior + (pace / (patience + count)).unsqueeze(-1) * (m - expected)
+        at_first_sight = (count == 0) & seen
         return torch.where(at_first_sight.unsqueeze(-1), first * m, moved)
 
     def forward(

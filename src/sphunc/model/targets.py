@@ -28,6 +28,11 @@ class Targets:
         """Return the same outcomes, of which only those in ``cells`` (``[T, N]`` or ``[N]``) count."""
         return Targets(self.outcome, self.mask & cells)
 
+    def latest(self, fewest: int) -> Targets:
+        """Return those of the last origins: of as few as have ``fewest`` outcomes together, or of all."""
+        later = self.mask.sum(1).flip(0).cumsum(0).flip(0) - self.mask.sum(1)
+        return self.only((later < fewest).unsqueeze(1))
+
     def until(self, stop: int) -> Targets:
         """Return the rows of the origins ``0 ... stop - 1``."""
         return Targets(self.outcome[:stop], self.mask[:stop])
