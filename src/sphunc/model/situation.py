@@ -63,7 +63,8 @@ class Situation:
         readings: how outcomes are read, step by step.
         classes: direction of each class ``[C, D]``; empty for numbers.
         beliefs: natural parameters at every time up to the origin ``[T, N, D]``.
-        evidence: of every time that was seen, also after the origin ``[T', N, D]``.
+        evidence: of every time that was seen, also after the origin ``[T', N, D]``; what outcomes say is taken at the
+            beliefs of the filter, for all draws alike.
     """
 
     names: Names

@@ -1,12 +1,13 @@
-"""What anybody could know: forecasts and what-if answers of an observer who knows the laws of a world.
+"""Forecasts and what-if answers of an observer who knows the laws of a world, beside which a model can be judged.
 
-    python benchmarks/limits.py [--presets snare,financial] [--agents 400] [--times 12] [--seed 0] [--questions 12]
+    python benchmarks/observer.py [--presets snare,financial] [--agents 400] [--times 12] [--seed 0] [--questions 12]
 
 The observer knows links and strengths, the weights of all forces, who meets whom, the noise of every agent and of every
 look at it, the directions of the classes, the label noise and all past outcomes. It looks at states themselves, blurred
-as the features of the world are; features, which are few, saturated and incomplete, tell less. Unknown are only the
-states and the persistent biases. What it believes is drawn by Hamiltonian Monte Carlo over all of them at once, and
-every draw is moved on by the world's own law. A model has to learn all that the observer knows.
+as the features of the world are; features, which are few, saturated and incomplete, tell less. Unknown are the states
+and the persistent biases, of which all directions count as equally likely: of communities, and of how the first states
+came about, it knows nothing. What it believes is drawn by Hamiltonian Monte Carlo over all of them at once, and every
+draw is moved on by the world's own law. A model has to learn the rest, too.
 
 Printed: NLL at the test origins, with the share of the way from the best trivial model to the oracle, which knows the
 states; and for the questions of `benchmarks/whatif.py` the columns printed there. "drift" is the total variation
@@ -74,7 +75,6 @@ class Observer:
 
     def __init__(self, world: sphunc.World, seen: Look, last: int) -> None:
         knobs, law = world.settings, world.law
-        assert not knobs.confounder, "the observer knows of no hidden force"
         self.world, self.look, self.last = world, seen, last
         self.kappa = torch.from_numpy(law.population.concentrations[law.population.noise_level])
         self.links = _sparse(law.influence)
@@ -196,8 +196,8 @@ def forecasts(world: sphunc.World, seen: Look, arguments: argparse.Namespace) ->
     """Print NLL and share of the way at the test origins."""
     origins = time_split(world.data).test
     beliefs = [believe(world, seen, origin, arguments.draws) for origin in origins]
-    labels = np.concatenate([world.outcomes[o + 1].numpy() for o in origins])
-    mine = nll(np.concatenate([belief.outcomes(1) for belief in beliefs]), labels)
+    labels, mask = (np.concatenate([part[o + 1] for o in origins]) for part in (world.outcomes, world.data.y_mask))
+    mine = nll(np.concatenate([belief.outcomes(1) for belief in beliefs]), labels, mask=mask)
     halves = [[torch.from_numpy(belief.outcomes(1, half=k)) for k in range(2)] for belief in beliefs]
     drift = float(torch.cat([variation(*pair) for pair in halves]).mean())
     peers = trivial(Task("trivial", world.preset, world.seed, arguments.agents, arguments.times, "{}"))
@@ -228,7 +228,7 @@ def answers(world: sphunc.World, seen: Look, arguments: argparse.Namespace) -> N
 
 
 def main() -> None:
-    """Print the limits of every world."""
+    """Print the figures of every world."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--presets", default="snare,financial")
     parser.add_argument("--agents", type=int, default=400)
