@@ -24,12 +24,13 @@ import torch
 from model_store import Task
 from model_worlds import trivial
 from scipy.sparse import csr_matrix, diags
-from whatif import ERRORS, truths, variation
+from whatif import summary, truths, variation
 
 import sphunc
 from sphunc.evaluation import nll
 from sphunc.hypergraph import time_split
 from sphunc.worlds.dynamics import Snapshot, drive
+from sphunc.worlds.future import Assignment
 from sphunc.worlds.noise import perturb
 from sphunc.worlds.observation import outcome_law
 from sphunc.worlds.population import unit
@@ -75,7 +76,7 @@ class Observer:
 
     def __init__(self, world: sphunc.World, seen: Look, last: int) -> None:
         knobs, law = world.settings, world.law
-        self.world, self.look, self.last = world, seen, last
+        self.world, self.look = world, seen
         self.kappa = torch.from_numpy(law.population.concentrations[law.population.noise_level])
         self.links = _sparse(law.influence)
         self.groups = [_averages(law.meetings(time)) for time in range(last)]
@@ -159,31 +160,22 @@ class Belief:
     states: np.ndarray
     biases: np.ndarray
 
-    def outcomes(
-        self, horizon: int, held: dict[int, np.ndarray] | None = None, *, half: int | None = None
-    ) -> np.ndarray:
-        """Law of the outcomes ``[N, C]``, with some agents held in a state; by the draws of one half, if asked."""
-        law, rng, held = self.world.law, np.random.default_rng(1), held or {}
+    def outcomes(self, horizon: int, held: dict[int, np.ndarray] | None = None) -> torch.Tensor:
+        """Law of the outcomes in every future ``[N, S, C]``, with some agents held in a state."""
+        law, rng, held_there = self.world.law, np.random.default_rng(1), Assignment(held or {})
         knobs, draws = law.settings, self.states.shape[1]
-        states = _hold(self.states, held)
         driver = np.repeat(self.world.driver[self.origin].numpy()[:, None], draws, 1)
         hidden = np.zeros((len(law.population.centres), draws, knobs.dim))
+        now = held_there.apply(Snapshot(self.states, driver, hidden))
         own = knobs.bias * (self.biases - law.population.biases[:, None])
         for time in range(self.origin, self.origin + horizon):
-            means = unit(drive(law, Snapshot(states, driver, hidden), time) + own)
-            uniforms, normals = rng.random(driver.shape), rng.standard_normal(states.shape)
-            states = _hold(perturb(means, uniforms, normals, law.population.noise_level, law.tables), held)
+            means = unit(drive(law, now, time) + own)
+            uniforms, normals = rng.random(driver.shape), rng.standard_normal(means.shape)
+            states = perturb(means, uniforms, normals, law.population.noise_level, law.tables)
             keep = knobs.driver_persistence
-            driver = keep * driver + np.sqrt(1.0 - keep**2) * rng.standard_normal(driver.shape)
-        p = outcome_law(knobs, law.population.class_directions, states, driver)
-        return (p if half is None else np.array_split(p, 2, axis=1)[half]).mean(1)
-
-
-def _hold(states: np.ndarray, held: dict[int, np.ndarray]) -> np.ndarray:
-    states = states.copy()
-    for agent, state in held.items():
-        states[agent] = state
-    return states
+            driver = keep * now.driver + np.sqrt(1.0 - keep**2) * rng.standard_normal(driver.shape)
+            now = held_there.apply(Snapshot(states, driver, hidden))
+        return torch.from_numpy(outcome_law(knobs, law.population.class_directions, now.states, now.driver))
 
 
 def believe(world: sphunc.World, seen: Look, origin: int, draws: int) -> Belief:
@@ -197,9 +189,9 @@ def forecasts(world: sphunc.World, seen: Look, arguments: argparse.Namespace) ->
     origins = time_split(world.data).test
     beliefs = [believe(world, seen, origin, arguments.draws) for origin in origins]
     labels, mask = (np.concatenate([part[o + 1] for o in origins]) for part in (world.outcomes, world.data.y_mask))
-    mine = nll(np.concatenate([belief.outcomes(1) for belief in beliefs]), labels, mask=mask)
-    halves = [[torch.from_numpy(belief.outcomes(1, half=k)) for k in range(2)] for belief in beliefs]
-    drift = float(torch.cat([variation(*pair) for pair in halves]).mean())
+    futures = torch.cat([belief.outcomes(1) for belief in beliefs])
+    mine = nll(futures.mean(1), labels, mask=mask)
+    drift = float(variation(*(half.mean(1) for half in futures.tensor_split(2, 1))).mean())
     peers = trivial(Task("trivial", world.preset, world.seed, arguments.agents, arguments.times, "{}"))
     oracle, best = peers.pop("oracle"), min(peers.values())
     share = (best - mine) / (best - oracle)
@@ -213,18 +205,14 @@ def answers(world: sphunc.World, seen: Look, arguments: argparse.Namespace) -> N
     ids, classes = world.data.node_ids, world.data.class_names
     belief = believe(world, seen, world.data.num_times - 1, arguments.draws)
     for horizon in (1, 3):
-        factual = torch.from_numpy(belief.outcomes(horizon))
-        wrong, cross, square = [], 0.0, 0.0
+        factual, given = belief.outcomes(horizon).mean(1), []
         for one in truths(world, horizon, arguments.questions):
             toward, donor = one.do.toward, one.do.observed
             state = belief.states[ids.index(donor)] if toward is None else world.class_directions[classes.index(toward)]
-            p = torch.from_numpy(belief.outcomes(horizon, {ids.index(one.do.agent): np.asarray(state)}))
-            wrong.append(one.errors(p, factual, torch.special.entr(p).sum(-1)))
-            change, wanted = one.changes(p, factual)
-            cross, square = cross + float((change * wanted).sum()), square + float(wanted.square().sum())
-        means = torch.cat(wrong, 1).mean(1).tolist()
-        line = ", ".join(f"{name} {value:.3f}" for name, value in zip(ERRORS, means, strict=True))
-        print(f"what if, horizon {horizon}: {line}, slope {cross / square:.2f}")
+            p = belief.outcomes(horizon, {ids.index(one.do.agent): np.asarray(state)}).mean(1)
+            given.append((one, p, factual, torch.special.entr(p).sum(-1)))
+        line = ", ".join(f"{name} {value:.3f}" for name, value in summary(given).items())
+        print(f"what if, horizon {horizon}: {line}")
 
 
 def main() -> None:

@@ -103,6 +103,21 @@ class Question:
 
 
 ERRORS = ("TV", "factual", "effect", "move", "H error")
+Answer = tuple[Question, torch.Tensor, torch.Tensor, torch.Tensor]
+"""A question with the law after the intervention, the law without it, and the entropy that was claimed."""
+
+
+def summary(answers: list[Answer]) -> dict[str, float]:
+    """Means of all errors over truly moved agents, slope of estimated on true effects, how many agents these are."""
+    every = torch.cat([one.errors(p, factual, entropy) for one, p, factual, entropy in answers], 1)
+    change, wanted = (
+        torch.cat(part) for part in zip(*(one.changes(p, factual) for one, p, factual, _ in answers), strict=True)
+    )
+    slope = float((change * wanted).sum() / wanted.square().sum())
+    means = dict(zip(ERRORS, every.mean(1).tolist(), strict=True))
+    return means | {"slope": slope, "agents": float(every.shape[1])}
+
+
 COLUMNS = {"TV": 8, "factual": 9, "effect": 8, "move": 8, "H error": 9, "top 10": 8, "slope": 8, "agents": 8}
 
 
@@ -154,20 +169,15 @@ def truths(world: sphunc.World, horizon: int, count: int) -> list[Question]:
 def judge(world: sphunc.World, asked: list[Question], way: tuple, horizon: int) -> dict[str, float]:
     """Means over truly moved agents of all questions, and over questions for the top 10."""
     model, scenario, acts = way
-    wrong, found, cross, square = [], [], 0.0, 0.0
+    answers, found = [], []
     for one in asked:
         effect = answer(model, [one.do] if acts else [], world, horizon, scenario)
         p, factual, entropy = (part.double() for part in (effect.probabilities, effect.factual, effect.entropy))
-        wrong.append(one.errors(p, factual, entropy))
-        change, wanted = one.changes(p, factual)
-        cross += float((change * wanted).sum())
-        square += float(wanted.square().sum())
+        answers.append((one, p, factual, entropy))
         ids = effect.top_affected(10)["agent"].to_list() if acts else []
         hits = sum(bool(one.moved[world.data.node_ids.index(agent)]) for agent in ids)
         found.append(hits / min(10, int(one.moved.sum())))
-    every = torch.cat(wrong, 1)
-    values = dict(zip(ERRORS, every.mean(1).tolist(), strict=True))
-    return values | {"top 10": sum(found) / len(found), "slope": cross / square, "agents": float(every.shape[1])}
+    return summary(answers) | {"top 10": sum(found) / len(found)}
 
 
 def looped(model: Any, data: sphunc.TemporalHypergraph, do: sphunc.Do, horizon: int, samples: int, few: int) -> float:

@@ -124,8 +124,9 @@ class Network(nn.Module):
             self.encoder.weight.copy_(weight)
             self.encoder.bias.copy_(bias)
             self._aim_at_outcomes(observed)
-        length = self.encoder.encode(self._standard(observed), observed.x_mask).length
-        self.reach.copy_(torch.where(length.any(), length.mean(), 1.0))
+        if self.config.geometry != "sphere":
+            length = self.encoder.encode(self._standard(observed), observed.x_mask).length
+            self.reach.copy_(torch.where(length.any(), length.mean(), 1.0))
 
     @staticmethod
     def _leans(config: SphUncConfig, numeric: bool) -> bool:
@@ -294,7 +295,7 @@ class Network(nn.Module):
         """Encode standardised features, weigh all evidence, and filter it through the structural step."""
         encoded = self.encoder.encode(x, observed.x_mask)
         looks, tell = self.evidence(observed, self._geometry(encoded), generator), self._teller(observed, variance)
-        seen = (looks != 0).any(-1) if tell is None else (looks != 0).any(-1) | observed.y_mask
+        seen = (looks != 0).any(-1) | (observed.y_mask & (tell is not None))
         horizon = self.config.horizon
         return encoded, filter_beliefs(self.step, looks, tell, seen, observed.pull, links, gates, horizon)
 
