@@ -1,5 +1,7 @@
 import doctest
+import inspect
 
+import numpy as np
 import pytest
 import torch
 
@@ -94,17 +96,122 @@ def test_stated_number_of_edges_and_int32_indices_are_taken():
     assert AngularHypergraphConv(3, 5, bias=False).bias is None
 
 
+def test_positions_are_those_of_pyg():
+    pyg = pytest.importorskip("torch_geometric.nn").HypergraphConv
+    ours = list(inspect.signature(AngularHypergraphConv.forward).parameters)
+    assert ours == list(inspect.signature(pyg.forward).parameters)
+    conv, x, weight = made(), features(), torch.linspace(0.5, 2, 5, dtype=torch.float64)
+    torch.testing.assert_close(conv(x, INDEX, weight, None, 5), conv(x, INDEX, weight))
+
+
+def test_the_same_seed_gives_the_same_weights_again():
+    conv = AngularHypergraphConv(np.int64(3), 5, generator=generator(1))
+    drawn = generator(1)
+    torch.testing.assert_close(conv.projection, torch.randn(5, 3, generator=drawn) / 5**0.5, rtol=0, atol=0)
+    torch.testing.assert_close(conv.weight, torch.randn(5, 5, generator=drawn) / 5**0.5, rtol=0, atol=0)
+    first = {name: value.clone() for name, value in conv.state_dict().items()}
+    with torch.no_grad():
+        for parameter in conv.parameters():
+            parameter.add_(1)
+    conv.double().reset_parameters(generator(1))
+    for name, value in conv.state_dict().items():
+        torch.testing.assert_close(value, first[name].double(), rtol=0, atol=0)
+    conv.reset_parameters(generator(2))
+    assert not torch.allclose(conv.weight, first["weight"].double())
+    assert conv.weight.requires_grad
+
+
+def test_without_a_generator_weights_come_from_that_of_torch():
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        conv = AngularHypergraphConv(3, 5, bias=False)
+        first = conv.weight.detach().clone()
+        torch.manual_seed(3)
+        conv.reset_parameters()
+    torch.testing.assert_close(conv.weight.detach(), first, rtol=0, atol=0)
+
+
+# Small groups go over pairs, one of 40 over tiles, one of 600 over blocks.
+SIZES = [3, 40, 600]
+
+
+def one_group_of(size):
+    return torch.stack([torch.arange(size), torch.zeros(size, dtype=torch.long)])
+
+
+def with_gradient(conv, x, index, weight):
+    conv.zero_grad()
+    out = conv(x, index, weight)
+    out[:, 0].sum().backward()
+    return out.detach(), conv.weight.grad.clone()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_narrower_types_are_near_double(dtype, size):
+    conv, x, weight = made().to(dtype), features(size).to(dtype), torch.ones(1, dtype=dtype)
+    out, grad = with_gradient(conv, x, one_group_of(size), weight)
+    assert out.dtype == grad.dtype == dtype
+    exact, exact_grad = with_gradient(conv.double(), x.double(), one_group_of(size), weight.double())
+    near = 8 * torch.finfo(dtype).eps
+    torch.testing.assert_close(out.double(), exact, rtol=near, atol=near)
+    torch.testing.assert_close(grad.double(), exact_grad, rtol=near, atol=near * float(exact_grad.abs().max()))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_autocast_is_near_float(size):
+    conv, x = made().float(), features(size).float()
+    exact, exact_grad = with_gradient(conv, x, one_group_of(size), None)
+    conv.zero_grad()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = conv(x, one_group_of(size))
+        assert conv(x.bfloat16(), one_group_of(size)).dtype == torch.bfloat16
+    out[:, 0].sum().backward()
+    near = 8 * torch.finfo(torch.bfloat16).eps
+    assert out.dtype == torch.float32
+    torch.testing.assert_close(out, exact, rtol=near, atol=near)
+    atol = near * float(exact_grad.abs().max())
+    torch.testing.assert_close(conv.weight.grad, exact_grad, rtol=near, atol=atol)
+
+
 def test_faulty_calls_are_refused():
     conv = made()
     with pytest.raises(ArgumentError, match="x has 4 features, but the layer was made with in_dim=3"):
         conv(features(in_dim=4), INDEX)
     with pytest.raises(ArgumentError, match="hyperedge_index has 3 rows; it takes 2"):
         conv(features(), torch.zeros(3, 2, dtype=torch.long))
-    with pytest.raises(ArgumentError, match=r"hyperedge_index\[0\] holds 4, but num_nodes is 4"):
+    with pytest.raises(ArgumentError, match=r"hyperedge_index\[0\] holds 4, but x has 4 rows"):
         conv(features(4), INDEX)
-    with pytest.raises(ArgumentError, match=r"hyperedge_index\[1\] holds 4, but num_hyperedges is 2"):
+    with pytest.raises(ArgumentError, match=r"hyperedge_index\[1\] holds 4, but num_edges is 2"):
         conv(features(), INDEX, num_edges=2)
+    with pytest.raises(ArgumentError, match="num_edges is -1; it must be 0 or more"):
+        conv(features(), INDEX, num_edges=-1)
     with pytest.raises(ArgumentError, match="out_dim is 0"):
         AngularHypergraphConv(3, 0)
     with pytest.raises(ArgumentTypeError, match="x is on cpu, hyperedge_index on meta"):
         conv(features(), INDEX.to("meta"))
+    with pytest.raises(ArgumentTypeError, match=r"x has dtype torch.float32, but the layer has torch.float64"):
+        conv(features().float(), INDEX)
+    with pytest.raises(ArgumentTypeError, match=r"hyperedge_index has dtype torch.float64"):
+        conv(features(), INDEX.double())
+    with pytest.raises(ArgumentError, match=r"hyperedge_weight\[0\] is nan"):
+        conv(features(), INDEX, torch.full((5,), torch.nan).double())
+    with pytest.raises(ArgumentError, match="hyperedge_attr is a Tensor; leave it None"):
+        conv(features(), INDEX, None, torch.ones(5, 3).double())
+
+
+def test_other_types_than_those_annotated_are_refused_in_words():
+    # Without the checks of annotations that only tests have.
+    construct, call = inspect.unwrap(AngularHypergraphConv.__init__), inspect.unwrap(AngularHypergraphConv.forward)
+    with pytest.raises(ArgumentTypeError, match="in_dim is '3', a str; give a whole number, 1 or more"):
+        construct(made(), "3", 5)
+    with pytest.raises(ArgumentTypeError, match=r"out_dim is 5\.0, a float; give a whole number"):
+        construct(made(), 3, 5.0)
+    with pytest.raises(ArgumentTypeError, match=r"generator must be a torch.Generator or None; got 0 of type int"):
+        inspect.unwrap(AngularHypergraphConv.reset_parameters)(made(), 0)
+    with pytest.raises(ArgumentTypeError, match="x is a list; give a torch tensor"):
+        call(made(), features().tolist(), INDEX)
+    with pytest.raises(ArgumentTypeError, match="hyperedge_index is a list; give a torch tensor"):
+        call(made(), features(), INDEX.tolist())
+    with pytest.raises(ArgumentTypeError, match=r"num_edges is 5\.0, a float; give a whole number, 0 or more"):
+        call(made(), features(), INDEX, num_edges=5.0)

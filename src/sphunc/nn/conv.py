@@ -10,12 +10,21 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from sphunc._typing import Float, Int, Tensor
-from sphunc.errors import ArgumentError, ArgumentTypeError
-from sphunc.hypergraph.buckets import group_by_size, weighted_share
+from sphunc._typing import Float, Tensor, Whole
+from sphunc.hypergraph.buckets import Buckets, group_by_size, weighted_share
 from sphunc.nn.attention import angular_attention
 from sphunc.nn.context import INITIAL_SHARPNESS, message
+from sphunc.nn.conv_inputs import (
+    HALF,
+    check_features,
+    check_memberships,
+    check_size,
+    check_weights,
+    count_edges,
+    refuse_attributes,
+)
 from sphunc.nn.projection import normalise
+from sphunc.sphere.checks import check_generator
 
 
 class AngularHypergraphConv(nn.Module):
@@ -35,25 +44,38 @@ class AngularHypergraphConv(nn.Module):
     """
 
     def __init__(
-        self, in_dim: int, out_dim: int, *, bias: bool = True, generator: torch.Generator | None = None
+        self, in_dim: Whole, out_dim: Whole, *, bias: bool = True, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        for name, value in (("in_dim", in_dim), ("out_dim", out_dim)):
-            if value < 1:
-                raise ArgumentError(f"{name} is {value}; it must be 1 or more")
-        self.in_dim, self.out_dim = in_dim, out_dim
-        self.projection = nn.Parameter(torch.randn(out_dim, in_dim, generator=generator) / out_dim**0.5)
-        self.bias = nn.Parameter(torch.zeros(out_dim)) if bias else None
-        self.weight = nn.Parameter(torch.randn(out_dim, out_dim, generator=generator) / out_dim**0.5)
-        self.log_sharpness = nn.Parameter(torch.tensor(INITIAL_SHARPNESS).log())
+        self.in_dim, self.out_dim = check_size("in_dim", in_dim, least=1), check_size("out_dim", out_dim, least=1)
+        self.projection = nn.Parameter(torch.empty(self.out_dim, self.in_dim))
+        self.bias = nn.Parameter(torch.empty(self.out_dim)) if bias else None
+        self.weight = nn.Parameter(torch.empty(self.out_dim, self.out_dim))
+        self.log_sharpness = nn.Parameter(torch.empty(()))
+        self.reset_parameters(generator)
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw all weights anew, as a new layer does: the same generator state gives the same weights.
+
+        Args:
+            generator: source of the weights; default torch's own.
+        """
+        check_generator(generator)
+        device = None if generator is None else generator.device
+        for matrix in (self.projection, self.weight):
+            matrix.copy_(torch.randn(matrix.shape, generator=generator, device=device) / self.out_dim**0.5)
+        if self.bias is not None:
+            self.bias.zero_()
+        self.log_sharpness.copy_(torch.tensor(INITIAL_SHARPNESS).log())
 
     def forward(
         self,
-        x: Float[Tensor, "agent feature"],
-        hyperedge_index: Int[Tensor, "two nnz"],
-        hyperedge_weight: Float[Tensor, " edge"] | None = None,
-        *,
-        num_edges: int | None = None,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        hyperedge_weight: Tensor | None = None,
+        hyperedge_attr: Tensor | None = None,
+        num_edges: Whole | None = None,
     ) -> Float[Tensor, "agent dim"]:
         """Return one direction per node.
 
@@ -61,42 +83,42 @@ class AngularHypergraphConv(nn.Module):
         one; who calls often with the same groups uses :class:`sphunc.nn.context.AngularLayer` with ready-made ones.
 
         Args:
-            x: features ``[N, in_dim]``.
+            x: features ``[N, in_dim]``, of the layer's floating type (``layer.double()`` takes ``x.double()``). For
+                float16 and bfloat16, under autocast too, everything after the projection is computed in float32.
             hyperedge_index: memberships ``[2, nnz]``, row 0 node, row 1 hyperedge, in any order; may be empty.
-            hyperedge_weight: weight of each hyperedge in the mean of its members ``[M]``, 0 or more; default equal.
+            hyperedge_weight: weight of each hyperedge in the mean of its members ``[M]``, finite and 0 or more;
+                default equal.
+            hyperedge_attr: None; it stands where PyG has it, but attention by angle uses no features of hyperedges.
             num_edges: M; default the length of ``hyperedge_weight``, else one more than the largest hyperedge.
 
         Returns:
-            Unit vectors ``[N, out_dim]``; zero where W x + b is zero and no group says anything.
+            Unit vectors ``[N, out_dim]`` of the type of ``x``; zero where W x + b is zero and no group says anything.
+
+        Raises:
+            ArgumentError: an argument has a shape or value outside the above.
+            ArgumentTypeError: an argument has another type, dtype or device.
         """
-        _check_call(self, x, hyperedge_index)
-        count = _count_edges(hyperedge_index, hyperedge_weight, num_edges)
-        groups = group_by_size(hyperedge_index.long(), num_nodes=x.shape[0], num_hyperedges=count)
-        share = None if hyperedge_weight is None else weighted_share(groups, hyperedge_weight)
-        z = normalise(nn.functional.linear(x, self.projection, self.bias))
-        return normalise(z + message(angular_attention(z, self.log_sharpness.exp(), groups, share), self.weight))
+        x = check_features(x, self.in_dim, self.projection)
+        index = check_memberships(hyperedge_index, x)
+        weight = None if hyperedge_weight is None else check_weights(hyperedge_weight, x)
+        refuse_attributes(hyperedge_attr)
+        count = count_edges(index, weight, num_edges, num_nodes=x.shape[0])
+        groups = group_by_size(index.long(), num_nodes=x.shape[0], num_hyperedges=count)
+        projected = nn.functional.linear(x, self.projection, self.bias)
+        with torch.autocast(x.device.type, enabled=False):
+            return self._listen(_widened(projected), groups, weight).to(x.dtype)
+
+    def _listen(self, projected: Tensor, groups: Buckets, weight: Tensor | None) -> Tensor:
+        share = None if weight is None else weighted_share(groups, _widened(weight))
+        z = normalise(projected)
+        pooled = angular_attention(z, _widened(self.log_sharpness).exp(), groups, share)
+        return normalise(z + message(pooled, _widened(self.weight)))
 
     def extra_repr(self) -> str:
         """Sizes, as other torch layers print them."""
         return f"{self.in_dim}, {self.out_dim}"
 
 
-def _check_call(conv: AngularHypergraphConv, x: Tensor, hyperedge_index: Tensor) -> None:
-    if x.shape[-1] != conv.in_dim:
-        raise ArgumentError(f"x has {x.shape[-1]} features, but the layer was made with in_dim={conv.in_dim}")
-    if hyperedge_index.shape[0] != 2:
-        raise ArgumentError(
-            f"hyperedge_index has {hyperedge_index.shape[0]} rows; it takes 2, row 0 the node, row 1 the hyperedge"
-        )
-    if x.device != hyperedge_index.device:
-        raise ArgumentTypeError(
-            f"x is on {x.device}, hyperedge_index on {hyperedge_index.device}; move one with .to(device)"
-        )
-
-
-def _count_edges(hyperedge_index: Tensor, weight: Tensor | None, num_edges: int | None) -> int:
-    if num_edges is not None:
-        return num_edges
-    if weight is not None:
-        return weight.shape[0]
-    return int(hyperedge_index[1].max()) + 1 if hyperedge_index.numel() else 0
+def _widened(x: Tensor) -> Tensor:
+    # Sparse products know no half precision, in which lengths also soon leave the range of their squares.
+    return x.float() if x.dtype in HALF else x
