@@ -93,10 +93,11 @@ def test_a_law_carried_over_makes_forecasts_as_sure_as_those_it_was_fitted_to(su
     assert carried.offset == pytest.approx(law.offset, abs=1e-4) if surer == 1.0 else carried.offset != law.offset
 
 
-def test_a_law_carried_over_matches_deviations_of_numbers():
+@pytest.mark.parametrize("variance", [0.5, 2e-5])
+def test_a_law_carried_over_matches_deviations_of_numbers(variance):
     total = torch.full((50,), 0.4)
     judged = Outlook(None, torch.zeros(50, 1), torch.full((50, 1), 2.0), total)
-    final = Outlook(None, torch.zeros(50, 1), torch.full((50, 1), 0.5), total)
+    final = Outlook(None, torch.zeros(50, 1), torch.full((50, 1), variance), total)
     carried = carry_over(TemperatureLaw(0.1, 0.0, 50), judged, final)
     torch.testing.assert_close(
         carried.apply(final).variance, TemperatureLaw(0.1).apply(judged).variance, atol=1e-4, rtol=1e-4

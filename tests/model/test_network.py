@@ -194,7 +194,10 @@ def test_of_whom_nothing_is_known_classes_are_as_frequent_as_among_newcomers() -
         network.aleatoric.out_bias.fill_(-30.0)
     run = network(replace(seen, x_mask=x_mask, y_mask=y_mask), links, gates)
     assert run.log_probabilities is not None
-    torch.testing.assert_close(run.log_probabilities[:, 3], network.readout.bias.log_softmax(-1).expand(5, -1))
+    tau = network.temperature(run.total[:, 3]).unsqueeze(1)
+    torch.testing.assert_close(run.log_probabilities[:, 3], (network.readout.bias / tau).log_softmax(-1))
+    among_newcomers = network.readout.bias.softmax(-1).expand(5, -1)
+    torch.testing.assert_close(run.log_probabilities[:, 3].exp(), among_newcomers, atol=0.01, rtol=0)
 
 
 def test_a_readout_opens_where_outcomes_are_likeliest() -> None:
@@ -259,6 +262,22 @@ def test_numbers_begin_at_the_regression_on_the_last_one_seen() -> None:
     assert run.mean is not None
     last = torch.where(seen.y_mask[0].unsqueeze(-1), z[0], 0.0)
     torch.testing.assert_close(run.mean[0].detach(), network.centre + network.scale * slope * last)
+
+
+def test_every_number_begins_with_its_own_noise() -> None:
+    data, draws = world(), torch.Generator().manual_seed(1)
+    lasting = torch.randn(1, data.num_nodes, 1, generator=draws).expand(data.num_times, -1, -1)
+    shape = data.num_times, data.num_nodes, 1
+    sure = lasting + 0.02 * torch.randn(shape, generator=draws)
+    seen = observe(replace(data, y=torch.cat([sure, 7.0 * torch.randn(shape, generator=draws)], -1), class_names=()))
+    network = Network(
+        SphUncConfig(dim=DIM), data.num_features, 2, numeric=True, generator=torch.Generator().manual_seed(0)
+    )
+    network.learn_scale(seen)
+    network.eval()
+    deviation = network(seen, LINKS, GATES).variance.sqrt().mean((0, 1)).detach()
+    assert 0.01 < float(deviation[0]) < 0.1
+    assert 4.0 < float(deviation[1]) < 10.0
 
 
 def test_noise_is_averaged_over_the_times_at_which_an_agent_was_seen() -> None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from sphunc.nn.aleatoric import (
+    REACH,
     AleatoricHead,
     contaminated_log_probabilities,
     flattening,
@@ -30,10 +31,11 @@ def test_head_is_its_equation_and_never_negative():
     x = 100 * torch.randn(50, 3, generator=generator(1))
     torch.testing.assert_close(head(x), torch.full((50,), math.log(2)))
     head.out.data.normal_(generator=generator(2))
-    inner = head.hidden @ x[7] + head.hidden_bias
+    inner = head.hidden @ x[7].clamp(-REACH, REACH) + head.hidden_bias
     expected = torch.nn.functional.softplus(head.out @ (inner * torch.sigmoid(inner)) + head.out_bias)
     torch.testing.assert_close(head(x)[7], expected)
     assert bool((head(x) >= 0).all())
+    torch.testing.assert_close(head(1000.0 * x.sign()), head(REACH * x.sign()))  # a unit mistaken says no more
 
 
 def flattened(z, variance):

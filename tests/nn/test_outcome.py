@@ -31,12 +31,14 @@ def test_a_lean_grows_with_the_length_of_the_state():
     assert torch.equal(readout.requires_grad_(False)(state), before)
 
 
-def test_temperature_starts_at_one_and_rises_with_a_positive_slope():
+def test_temperature_starts_at_one_in_the_middle_and_never_falls():
     module = Temperature()
     total = torch.linspace(0, 1, 5)
-    torch.testing.assert_close(module(total), torch.ones(5))
-    module.slope.data.fill_(3.0)
-    assert bool((module(total).diff() > 0).all())
+    torch.testing.assert_close(module(total)[2], torch.tensor(1.0))
+    for raw in (-20.0, float(module.raw_slope.detach()), 3.0):
+        module.raw_slope.data.fill_(raw)
+        assert bool((module(total).diff() >= 0).all())
+        assert float(module(total).diff().min().detach()) > 0 or raw < 0
 
 
 @settings(max_examples=100, deadline=None)

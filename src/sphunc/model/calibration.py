@@ -29,7 +29,8 @@ forty hardly."""
 FEWEST_TO_CALIBRATE = 100
 """Outcomes of held-out agents: those of the last origins, and of as many before them as it takes."""
 LOWEST_TEMPERATURE = 0.05
-LARGEST_MOVE = 2.0
+LARGEST_MOVES = {"classes": 2.0, "numbers": 1000.0}
+"""Of the offset, when a law is carried over; a number may be a hundred times surer once its own past was learned."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def carry_over(law: TemperatureLaw, judged: Outlook, final: Outlook) -> Temperat
     def excess(offset: float) -> float:
         return replace(law, offset=offset).apply(final).sureness() - wanted
 
-    low, high = law.offset - LARGEST_MOVE, law.offset + LARGEST_MOVE
+    move = LARGEST_MOVES["numbers" if final.log_probabilities is None else "classes"]
+    low, high = law.offset - move, law.offset + move
     if not excess(low) * excess(high) < 0:  # no temperature brings them there: all classes alike, or one for sure
         return law
     found: Any = brentq(excess, low, high, xtol=1e-6)

@@ -33,7 +33,7 @@ from sphunc.nn.encoder import Encoded, Encoder
 from sphunc.nn.filling import some_rows
 from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
 from sphunc.nn.listening import drop
-from sphunc.nn.outcome import Readout, Temperature, temper
+from sphunc.nn.outcome import MIDDLE, Readout, Temperature, temper
 from sphunc.sphere import vmf_entropy
 
 MOST_SUPPORT = 4096
@@ -95,6 +95,8 @@ class Network(nn.Module):
         self.readout = Readout(dim, num_outputs, leans=self._leans(config, numeric))
         self.temperature = Temperature()
         self.persistence = nn.Parameter(torch.zeros(num_outputs), requires_grad=numeric)
+        # Log deviation of each standardised number relative to that of the noise head, which all of them share.
+        self.log_spread = nn.Parameter(torch.zeros(num_outputs), requires_grad=numeric)
         self.freshness = nn.Parameter(torch.zeros(()))
         self.register_buffer("support", torch.zeros(0, dim))
         self.register_buffer("counts_for", torch.ones(()))
@@ -164,8 +166,8 @@ class Network(nn.Module):
         x, truth = self._standard(observed), targets.outcome[targets.mask]
         weight, offset = self.readout.weight.clone(), self.readout.bias.double()
         begun = Opening(1.0, self.readout.lean.clone(), float(self.aleatoric.out_bias))
-        # The temperature begins at 1, whatever is unknown.
-        calm = torch.zeros(len(truth), dtype=torch.float64, device=truth.device)
+        # The temperature begins at 1 there.
+        calm = torch.full((len(truth),), MIDDLE, dtype=torch.float64, device=truth.device)
 
         def law(logits: Tensor, noise: Tensor) -> Tensor:
             variance = self._counted(nn.functional.softplus(noise).expand(len(logits)))
@@ -190,8 +192,9 @@ class Network(nn.Module):
         before, after = z[:-ahead][pairs], z[ahead:][pairs]
         if len(before):
             self.persistence.copy_((before * after).sum(0) / before.square().sum(0).clamp(min=1e-6))
-            left = float((after - self.persistence * before).square().mean())
-            self.aleatoric.out_bias.fill_(inverse_softplus(min(max(left, LEAST_NOISE), 1.0)))
+            left = (after - self.persistence * before).square().mean(0).clamp(LEAST_NOISE, 1.0).log()
+            self.aleatoric.out_bias.fill_(inverse_softplus(float(left.mean().exp())))
+            self.log_spread.copy_((left - left.mean()) / 2)
 
     def _carried(self, observed: Observed) -> Float[Tensor, "time agent output"] | None:
         """Last standardised number of every agent at each time; 0 before there is one, None for classes."""
@@ -365,21 +368,12 @@ class Network(nn.Module):
         out = self.readout(self.step.settled(state))
         ahead_length = ahead.norm(dim=-1)
         direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)
-        shared = (
-            variance,
-            kappa,
-            epistemic,
-            scaled,
-            total,
-            encoded.direction,
-            direction,
-            self.step.concentration(ahead),
-        )
+        shared = kappa, epistemic, scaled, total, encoded.direction, direction, self.step.concentration(ahead)
         if self.numeric:
             out = out if offset is None else out + offset
-            each = variance.unsqueeze(-1) * self.scale.square()
-            return Run(None, self.centre + self.scale * out, each, *shared[1:])
-        return Run(self._log_probabilities(out, variance, total), None, *shared)
+            each = variance.unsqueeze(-1) * (self.log_spread.exp() * self.scale).square()
+            return Run(None, self.centre + self.scale * out, each, *shared)
+        return Run(self._log_probabilities(out, variance, total), None, variance, *shared)
 
     def _counted(self, variance: Tensor) -> Tensor:
         return torch.zeros_like(variance) if self.config.uncertainty == "epistemic" else variance

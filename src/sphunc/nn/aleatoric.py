@@ -20,6 +20,8 @@ from sphunc._typing import Float, Tensor
 SIGMOID_SLOPE = 0.368
 # Softmax over more classes is flattened less; fitted to Monte Carlo for 2 to 20 classes.
 CLASS_POWER = 0.3
+# Deviations from the mean beyond which a feature says no more about noise: a unit mistaken is not a certainty.
+REACH = 6.0
 # Standardised outcomes do not get sharper than this: a variance of 0 has an infinite density.
 LOWEST_VARIANCE = 1e-6
 
@@ -42,7 +44,7 @@ class AleatoricHead(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch feature"]) -> Float[Tensor, "*batch"]:
         """Return the variance ``[...]``; log 2 for every input before training."""
-        hidden = nn.functional.silu(x @ self.hidden.mT + self.hidden_bias)
+        hidden = nn.functional.silu(x.clamp(-REACH, REACH) @ self.hidden.mT + self.hidden_bias)
         return nn.functional.softplus(hidden @ self.out + self.out_bias)
 
 
