@@ -35,6 +35,10 @@ def test_four_times_share_validation_and_calibration():
 def test_three_times_are_too_few():
     with pytest.raises(ArgumentError, match=r"3 times are too few .* at horizon 1; give at least 4 times"):
         time_split(panel(3))
+    with pytest.raises(
+        ArgumentError, match=r"1 time is too few to train, validate and test at horizon 1; give at least 4"
+    ):
+        time_split(panel(1))
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 9])

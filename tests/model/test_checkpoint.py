@@ -15,6 +15,7 @@ from sphunc.errors import CheckpointError
 from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, save_training
 from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import conclude, fit_stages
+from sphunc.model.plan import make_plan
 
 SETTINGS = {"epochs": 4, "patience": 3, "refit": True, "structure_epochs": 3, "structure_every": 2}
 
@@ -134,7 +135,7 @@ def test_another_run_is_refused(stopped, long_data, change, message):
 
 
 def test_other_data_is_refused(stopped, short_data):
-    with pytest.raises(CheckpointError, match="another data; resume with the same"):
+    with pytest.raises(CheckpointError, match="a run with other data, or another split of it; resume with the same"):
         load_training(stopped[1], session(short_data, scm=False))
 
 
@@ -184,6 +185,11 @@ def test_an_entry_that_is_missing_is_named(stopped, lost):
 def test_fingerprint_follows_the_data(long_data, short_data):
     assert fingerprint(long_data) == fingerprint(long_data)
     assert fingerprint(long_data) != fingerprint(long_data.window(0, 8)) != fingerprint(short_data)
+
+
+def test_fingerprint_follows_the_split(long_data):
+    times, agents = (make_plan(long_data, 1, holdout=what) for what in ("times", "agents"))
+    assert fingerprint(long_data, times) == fingerprint(long_data, times) != fingerprint(long_data, agents)
 
 
 @pytest.mark.parametrize("one", ["a", 3, 2.5, None, True, date(2020, 1, 2), datetime(2020, 1, 2, 3), ("x", (1, "y"))])

@@ -47,9 +47,10 @@ def test_unknown_ablation_lists_the_known_ones():
         SphUncConfig.ablation("nothing")
 
 
-def test_unknown_setting_names_the_one_that_was_meant():
+@pytest.mark.parametrize("make", [configure, SphUncConfig])
+def test_unknown_setting_names_the_one_that_was_meant(make):
     with pytest.raises(ArgumentError, match=r"'learningrate' is not a setting of SphUnc \(did you mean learning_rate"):
-        configure(learningrate=0.1)
+        make(learningrate=0.1)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,12 @@ def test_unknown_setting_names_the_one_that_was_meant():
         ({"epochs": 0, "folds": 1}, "epochs is 0: .*; folds is 1: "),
     ],
 )
-def test_values_out_of_range_are_named(settings, message):
+@pytest.mark.parametrize("make", [configure, SphUncConfig])
+def test_values_out_of_range_are_named(make, settings, message):
     with pytest.raises(ArgumentError, match=message):
-        configure(**settings)
+        make(**settings)
+
+
+def test_what_is_read_from_elsewhere_is_checked_alike():
+    with pytest.raises(ValidationError, match="dim is 1: input should be greater than or equal to 2"):
+        SphUncConfig.model_validate({"dim": 1})

@@ -1,7 +1,9 @@
 """The estimator, end to end: fit, predict, score, save; ids, horizons, newcomers, gaps; no look at the future."""
 
 import copy
+import json
 from dataclasses import replace
+from datetime import date
 from inspect import unwrap
 
 import numpy as np
@@ -18,7 +20,8 @@ from sphunc.errors import (
     NotFittedError,
     SphuncError,
 )
-from sphunc.hypergraph import scramble_future, time_split
+from sphunc.hypergraph import Split, scramble_future, time_split
+from sphunc.model import estimator
 from sphunc.model.config import SphUncConfig
 from sphunc.model.estimator import SphUnc
 
@@ -161,6 +164,14 @@ def test_newcomers_are_forecast(linked, short_data):
     assert forecast.agents[0] == "new-0"
 
 
+def test_ids_that_became_text_are_told_of(short_data):
+    numbered = replace(short_data, node_ids=tuple(range(short_data.num_nodes)))
+    model = fitted(numbered, scm=True, structure_epochs=0)
+    text = replace(short_data, node_ids=tuple(map(str, range(short_data.num_nodes))))
+    with pytest.warns(UserWarning, match=r"all learned links are left out; 30 would be .* 0 \(int\) for '0' \(str\)"):
+        model.predict(text)
+
+
 def test_missing_features_and_unseen_agents_still_get_a_forecast(model, long_data):
     x_mask = torch.rand(long_data.x.shape, generator=torch.Generator().manual_seed(0)) < 0.4
     x_mask &= long_data.x_mask
@@ -200,6 +211,12 @@ def test_score_takes_what_fit_did_not_see(long_data):
     split = time_split(long_data)
     model = SphUnc(**SMALL).fit(long_data, split, verbose=False)
     assert model.score(long_data) == pytest.approx(model.score(long_data, split.test), abs=1e-9)
+    dated = replace(long_data, times=tuple(date(2023, 1, 1 + t) for t in range(long_data.num_times)))
+    assert model.score(dated, split.test) == model.score(long_data, split.test)
+    with pytest.raises(
+        DataError, match=r"times such as datetime.date\(2023, 1, 9\) \(date\), but fit saw times up to \d"
+    ):
+        model.score(dated)
     with pytest.raises(ArgumentError, match="data has no outcome later than 8, the last time that fit saw"):
         fitted(long_data).score(long_data)
 
@@ -236,8 +253,61 @@ def test_a_killed_fit_resumes_to_the_same_forecast(model, long_data, tmp_path, k
 def test_a_finished_run_is_not_taken_for_other_data(long_data, tmp_path):
     SphUnc(**SMALL).fit(long_data, checkpoint=tmp_path, verbose=False)
     other = replace(long_data, node_ids=tuple(f"other{i}" for i in range(long_data.num_nodes)))
-    with pytest.raises(CheckpointError, match=r"holds a model of other data; resume with its data"):
+    with pytest.raises(CheckpointError, match=r"holds a model of other data, or of another split of it; resume"):
         SphUnc(**SMALL).fit(other, resume=tmp_path, verbose=False)
+
+
+def test_a_finished_run_notices_one_value_and_another_split(long_data, tmp_path):
+    SphUnc(**SMALL).fit(long_data, checkpoint=tmp_path, verbose=False)
+    x, y = long_data.x.clone(), long_data.y.clone()
+    x[1, 2, 3] = 1.5 * long_data.x_mask[1, 2, 3]
+    y[1, 2] = (y[1, 2] + 1) % 3 * long_data.y_mask[1, 2]
+    for other in (replace(long_data, x=x), replace(long_data, y=y)):
+        with pytest.raises(CheckpointError, match="holds a model of other data, or of another split of it; resume"):
+            SphUnc(**SMALL).fit(other, resume=tmp_path, verbose=False)
+    split = Split((0, 1, 2, 3), (4, 5), (6,), (7,))
+    with pytest.raises(CheckpointError, match="holds a model of other data, or of another split of it; resume"):
+        SphUnc(**SMALL).fit(long_data, split, resume=tmp_path, verbose=False)
+
+
+def test_a_finished_run_that_does_not_tell_its_data_is_not_taken(long_data, tmp_path):
+    SphUnc(**SMALL).fit(long_data, checkpoint=tmp_path, verbose=False)
+    path = tmp_path / "model.json"
+    document = json.loads(path.read_text())
+    del document["fingerprint"]
+    path.write_text(json.dumps(document))
+    assert SphUnc.load(tmp_path).fingerprint_ == ""
+    with pytest.raises(CheckpointError, match=r"does not say which data it learned from; read it with SphUnc.load"):
+        SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"checkpoint": 3}, "checkpoint=3 must be the path of a folder, got int"),
+        ({"resume": 3}, "resume=3 must be the path of a folder, got int"),
+        ({"callbacks": [3]}, r"callbacks=\[3\] must be a list of functions"),
+        ({"callbacks": print}, r"callbacks=<built-in function print> must be a list of functions"),
+    ],
+)
+def test_folders_and_callbacks_are_checked_before_any_work(long_data, monkeypatch, options, words):
+    monkeypatch.setattr(estimator, "fit_stages", None)
+    # unwrapped, as users call it: pytest checks annotations, and would refuse it before our own words
+    monkeypatch.setattr(estimator, "_folder", unwrap(estimator._folder))
+    with pytest.raises(ArgumentTypeError, match=words):
+        unwrap(SphUnc.fit)(SphUnc(**SMALL), long_data, **options)
+
+
+def test_a_file_is_no_folder(model, long_data, monkeypatch, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ArgumentError, match=r"folder='.*file' cannot be written in \(it is a file\)"):
+        model.save(file)
+    with pytest.raises(ArgumentTypeError, match="folder=3 must be the path of a folder, got int"):
+        unwrap(SphUnc.load.__func__)(SphUnc, 3)
+    monkeypatch.setattr(estimator, "fit_stages", None)
+    with pytest.raises(ArgumentError, match=r"checkpoint='.*file' cannot be written in \(it is a file\)"):
+        SphUnc(**SMALL).fit(long_data, checkpoint=file, verbose=False)
 
 
 def test_resume_needs_a_run(long_data, tmp_path):
@@ -260,6 +330,15 @@ def test_influence_says_why_it_is_not_there(model):
         model.influence(diagnose=True)
 
 
+def test_influence_names_agents_who_are_seen_once(linked, short_data):
+    agent = torch.arange(short_data.num_nodes)
+    once = (agent % short_data.num_times).unsqueeze(0) == torch.arange(short_data.num_times).unsqueeze(1)
+    x_mask = short_data.x_mask & once.unsqueeze(-1)
+    threads = replace(short_data, x=short_data.x * x_mask, x_mask=x_mask, y=short_data.y * once, y_mask=once)
+    with pytest.raises(ArgumentError, match=r"could be learned: .* nobody who is seen at two times, or nothing that"):
+        linked.influence(threads)
+
+
 def test_history_has_a_record_per_pass(model):
     stages = [record.stage for record in model.history_]
     in_order = ["cross-fit", "train", *(["refit"] if SphUncConfig().refit else [])]
@@ -277,6 +356,29 @@ def test_settings_are_stored_untouched_and_can_be_copied():
     twin = SphUnc(**model.get_params()).set_params(seed=3, epochs=5)
     assert (twin.seed, twin.get_params()["epochs"]) == (3, 5)
     assert repr(model) == "SphUnc(dim=8, horizon=1, seed=0, dropout=0.25, batch_size=None)"
+
+
+def test_every_setting_is_an_attribute():
+    model = SphUnc(epochs=20)
+    assert (model.epochs, model.dim) == (20, 128)
+    defaults = SphUncConfig().model_dump()
+    assert {name: getattr(SphUnc(), name) for name in defaults} == defaults
+    model.epochs, model.patience = 7, 3
+    assert model.get_params().items() >= {"epochs": 7, "patience": 3}.items()
+    twin = copy.copy(model).set_params(epochs=9)
+    assert (twin.epochs, model.epochs) == (9, 7)
+    with pytest.raises(AttributeError, match="'SphUnc' object has no attribute 'epoch'"):
+        _ = model.epoch
+
+
+def test_a_configuration_is_given_by_its_settings():
+    config = SphUncConfig.paper()
+    with pytest.raises(
+        ArgumentTypeError, match=r"dim is a SphUncConfig; settings are given by name: SphUnc\(\*\*config.m"
+    ):
+        unwrap(SphUnc.__init__)(SphUnc(), config)
+    model = SphUnc(**config.model_dump(), seed=0)
+    assert model.get_params() == {**config.model_dump(), "seed": 0, "device": "cpu"}
 
 
 def test_sklearn_can_clone_it():
@@ -377,5 +479,5 @@ def test_origins_outside_the_data_are_refused(model, long_data, origin):
 
 
 def test_too_few_times_are_refused(long_data):
-    with pytest.raises(ArgumentError, match="1 times are too few to learn a forecast 1 ahead; give at least 2 times"):
+    with pytest.raises(ArgumentError, match="1 time is too few to learn a forecast 1 ahead; give at least 2 times"):
         SphUnc(**SMALL).fit(long_data.window(0, 1))

@@ -190,3 +190,11 @@ def test_parts_without_outcomes_are_named(long_data):
     broken = replace(made, data=data, plan=make_plan(data, 1, holdout="times"))
     with pytest.raises(DataError, match=r"no outcome is observed at the targets of the validation origins"):
         fit_stages(broken, lambda record: None)
+
+
+def test_outcomes_at_the_first_time_only_are_no_reason_to_hold_out_what_is_held_out_already(long_data):
+    mask = long_data.y_mask.clone()
+    mask[1:] = False
+    data = replace(long_data, y=long_data.y * mask, y_mask=mask)
+    with pytest.raises(DataError, match=r"targets of the train origins \(0 ... 7, horizon 1\); give outcomes there$"):
+        fit_stages(session(data, holdout="agents"), lambda record: None)

@@ -93,3 +93,8 @@ def test_shapes_must_agree(changes, message):
 )
 def test_target_continues_a_regular_calendar(times, index, label):
     assert next_time(times, index) == label
+
+
+def test_numbers_have_a_confidence_too():
+    forecast = numbers()
+    assert forecast.to_frame()["confidence"].to_list() == (1.0 - forecast.total).tolist()

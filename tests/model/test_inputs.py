@@ -1,5 +1,6 @@
 """What a user gives is checked with words that say what is needed and how to get it."""
 
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,19 @@ import pytest
 import torch
 
 from sphunc.errors import ArgumentError, ArgumentTypeError
-from sphunc.model.inputs import check_data, check_device, check_origins, check_settings, devices, plain_numbers
+from sphunc.model.inputs import (
+    check_callbacks,
+    check_coverage,
+    check_data,
+    check_device,
+    check_folder,
+    check_origin,
+    check_origins,
+    check_settings,
+    devices,
+    plain_numbers,
+    writable_folder,
+)
 from sphunc.worlds import simulate
 
 SOURCES = r"get one with sphunc.read_tables\(folder\), sphunc.load_dataset\(name, folder\) or sphunc.simulate\(preset\)"
@@ -37,13 +50,61 @@ def test_a_world_says_where_its_data_is() -> None:
         check_data("predict", simulate("snare", agents=10, times=3, seed=0))
 
 
-def test_origins_are_time_indices() -> None:
-    assert check_origins(np.arange(3)) == [0, 1, 2]
+def test_origins_are_time_indices(short_data) -> None:
+    assert check_origins(short_data, np.arange(3)) == [0, 1, 2]
     for given in (3, "last"):
         with pytest.raises(ArgumentTypeError, match=r"origins=.* must be time indices, such as origins=\[2, 3\]"):
-            check_origins(given)
+            check_origins(short_data, given)
     with pytest.raises(ArgumentTypeError, match="origins=True must be a whole number, got bool"):
-        check_origins([True])
+        check_origins(short_data, [True])
+
+
+def test_the_label_of_a_time_is_told_how_to_become_an_index(short_data) -> None:
+    words = (
+        r"must be a whole number, got date; choose an index 0 ... 3 of data.times \(data.times.index\(time\) finds it"
+    )
+    with pytest.raises(ArgumentTypeError, match=rf"origin=datetime.date\(2023, 1, 1\) {words}"):
+        check_origin(short_data, date(2023, 1, 1))
+    with pytest.raises(ArgumentTypeError, match=rf"origins=datetime.date\(2023, 1, 1\) {words}"):
+        check_origins(short_data, [date(2023, 1, 1)])
+
+
+def test_a_coverage_is_a_number() -> None:
+    assert check_coverage(None) is None
+    assert check_coverage(np.float64(0.5)) == 0.5
+    for given in ("a", True, [0.9]):
+        with pytest.raises(ArgumentTypeError, match=r"coverage=.* must be a number, got \w+; choose a share strictly"):
+            check_coverage(given)
+
+
+def test_callbacks_are_functions() -> None:
+    assert check_callbacks((print, len)) == [print, len]
+    assert check_callbacks(()) == []
+    for given in ([3], 3, print, "print", None):
+        with pytest.raises(ArgumentTypeError, match=r"callbacks=.* must be a list of functions, such as .*=\[print\]"):
+            check_callbacks(given)
+
+
+def test_folders_are_paths(tmp_path) -> None:
+    assert check_folder("folder", str(tmp_path)) == check_folder("folder", tmp_path) == tmp_path
+    with pytest.raises(ArgumentTypeError, match="checkpoint=3 must be the path of a folder, got int"):
+        check_folder("checkpoint", 3)
+
+
+def test_a_folder_to_write_in_is_made(tmp_path) -> None:
+    assert writable_folder("folder", tmp_path / "a" / "b").is_dir()
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+def test_what_cannot_be_written_in_is_refused(tmp_path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(
+        ArgumentError, match=r"checkpoint='.*file' cannot be written in \(it is a file\); give a folder"
+    ):
+        writable_folder("checkpoint", file)
+    with pytest.raises(ArgumentError, match=r"checkpoint='.*inside' cannot be written in \(Not a directory\)"):
+        writable_folder("checkpoint", file / "inside")
 
 
 def test_the_processor_is_always_there() -> None:

@@ -1,11 +1,12 @@
 """Plans use times where there are enough, agents where there are not, and never look beyond the calibration targets."""
 
 from dataclasses import replace
+from inspect import unwrap
 
 import pytest
 import torch
 
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import Split, assemble, time_split
 from sphunc.model.plan import Plan, make_plan
 
@@ -65,6 +66,7 @@ def test_holdout_can_be_chosen():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"data": panel(1), "horizon": 1}, "1 time is too few to learn a forecast 1 ahead; give at least 2 times"),
         ({"data": panel(2), "horizon": 2}, "2 times are too few to learn a forecast 2 ahead; give at least 3 times"),
         ({"data": panel(3), "horizon": 1, "holdout": "times"}, "3 times leave none to train on; give at least 4"),
         ({"data": panel(3, N=1), "horizon": 1}, "1 agent at 3 times is too little"),
@@ -75,3 +77,24 @@ def test_holdout_can_be_chosen():
 def test_impossible_plans_say_why(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         make_plan(**arguments)
+
+
+@pytest.mark.parametrize("split", [3, ([0, 1], [2], [3])])
+def test_what_is_no_split_says_how_to_make_one(split):
+    # unwrapped, as users call it: pytest checks annotations, and would refuse it before our own words
+    with pytest.raises(ArgumentTypeError, match=r"split=.* must be a Split, got .* with sphunc.time_split\(data, hor"):
+        unwrap(make_plan)(panel(9), 1, split)
+
+
+def silent(data, *times):
+    mask = data.y_mask.clone()
+    mask[list(times)] = False
+    return replace(data, y_mask=mask)
+
+
+@pytest.mark.parametrize("times", [range(1, 10), [10], [11]])
+def test_parts_without_outcomes_hold_out_agents_instead_unless_times_are_asked_for(times):
+    assert make_plan(silent(panel(12), *times), 1).by_agents
+    assert not make_plan(silent(panel(12), *times), 1, holdout="times").by_agents
+    assert not make_plan(silent(panel(12, N=1), *times), 1).by_agents
+    assert not make_plan(silent(panel(12), 3), 1).by_agents

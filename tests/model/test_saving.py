@@ -1,6 +1,7 @@
 """A fitted model is the same after a round trip; a damaged or mismatched folder is refused with what is wrong."""
 
 import json
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -133,3 +134,11 @@ def test_weights_of_other_data_are_refused(folder, made):
     edit(folder, known=known | {"features": known["features"][1:]})
     with pytest.raises(CheckpointError, match="the saved weights do not fit the saved configuration"):
         load_fitted(folder, "cpu", make_network)
+
+
+def test_the_fingerprint_survives_and_may_be_missing(made, tmp_path):
+    config, known, fitted = made
+    save_fitted(tmp_path, {"dim": 128, "device": "cpu"}, config, known, replace(fitted, fingerprint="abc"))
+    assert load_fitted(tmp_path, "cpu", make_network)[-1].fingerprint == "abc"
+    put(tmp_path, "fingerprint")
+    assert load_fitted(tmp_path, "cpu", make_network)[-1].fingerprint == ""

@@ -39,6 +39,19 @@ def together(T, N, size=2):
     )
 
 
+def once_each(T=5):
+    """Pairs of agents, each of whom is seen at one time only."""
+    return assemble(
+        times=range(T),
+        node_ids=[f"a{i}" for i in range(2 * T)],
+        features=([i // 2 for i in range(2 * T)], range(2 * T), [[1.0]] * (2 * T)),
+        feature_names=["seen"],
+        hyperedge_ids=range(T),
+        hyperedge_time=range(T),
+        memberships=([i // 2 for i in range(2 * T)], range(2 * T)),
+    )
+
+
 def test_the_same_agents_keep_their_links():
     links, gates = place(ABC, ("a", "b", "c"), ("a", "b", "c"))
     assert torch.equal(links, LINKS)
@@ -56,6 +69,16 @@ def test_strangers_have_no_links():
     assert place(no_structure(), (), ("x",))[1].shape == (0,)
 
 
+def test_ids_of_another_type_are_told_of():
+    numbers = (1, 2, 3)
+    with pytest.warns(
+        UserWarning, match=r"no agent of the data is known.*; 2 would be .* such as 1 \(int\) for '1' \(str"
+    ):
+        assert place(ABC, numbers, ("1", "2", "x"))[0].shape == (2, 0)
+    assert place(ABC, numbers, ("1", 2, 3))[0].shape == (2, 1)  # some are known: the others are newcomers
+    assert place(no_structure(), numbers, ("1", "2"))[0].shape == (2, 0)  # there is nothing to lose
+
+
 @pytest.mark.parametrize(
     ("latents", "data"),
     [
@@ -63,8 +86,9 @@ def test_strangers_have_no_links():
         (moving(N=1), together(5, 1)),
         (moving(), together(5, 4, size=1)),
         (moving(T=1).expand(5, -1, -1), together(5, 4)),
+        (moving(N=10), once_each()),
     ],
-    ids=["two times", "one agent", "nobody meets", "nothing moves"],
+    ids=["two times", "one agent", "nobody meets", "nothing moves", "nobody seen twice"],
 )
 def test_too_little_to_see_leaves_no_links(latents, data):
     structure = learn_structure(latents, data, max_lag=None, seed=0)

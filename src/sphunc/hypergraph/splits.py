@@ -83,7 +83,8 @@ def time_split(
     if horizon < 1 or origins < 2 * step + 1:
         least = max(horizon, 1) + 2 * max(step, 1) + 1
         raise ArgumentError(
-            f"{data.num_times} times are too few to train, validate and test at horizon {horizon}; "
+            f"{data.num_times} {'time is' if data.num_times == 1 else 'times are'} too few to train, validate and "
+            f"test at horizon {horizon}; "
             f"give at least {least} times, or a horizon between 1 and {max((data.num_times - 1) // 3, 1)}"
         )
     apart = origins >= 3 * step + 1

@@ -21,6 +21,7 @@ from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import Begun, Carry, Session, stage_names
 from sphunc.model.history import EpochRecord
 from sphunc.model.outlook import Outlook
+from sphunc.model.plan import Plan
 from sphunc.model.structure import structure_from, structure_state
 from sphunc.model.training import Member, Stage
 from sphunc.model.weights import load_weights
@@ -69,13 +70,14 @@ class _TrainingWords:
     history: list[EpochRecord]
 
 
-def fingerprint(data: TemporalHypergraph) -> str:
-    """Digest of everything that training reads: tensors, ids, names, times."""
+def fingerprint(data: TemporalHypergraph, plan: Plan | None = None) -> str:
+    """Digest of everything that training reads: tensors, ids, names, times; and of what it does with which."""
     digest = hashlib.sha256()
     for name, value in tensors_of(data).items():
         digest.update(f"{name}{tuple(value.shape)}{value.dtype}".encode())
         digest.update(value.detach().cpu().contiguous().numpy().tobytes())
     digest.update(repr((data.node_ids, data.feature_names, data.class_names, data.times)).encode())
+    digest.update(repr(plan).encode())
     return digest.hexdigest()
 
 
@@ -86,7 +88,7 @@ def save_training(folder: Path, session: Session, stage: Stage, carry: Carry, hi
     document = {
         "config": session.config.model_dump(),
         "seed": session.seed,
-        "data": fingerprint(session.data),
+        "data": fingerprint(session.data, session.plan),
         "stage": words,
         "carry": carried,
         "history": [asdict(record) for record in history],
@@ -111,16 +113,17 @@ def load_training(folder: Path, session: Session) -> Begun:
 
 
 def _check_same(folder: Path, document: Mapping[str, Any], session: Session) -> None:
-    now = {"config": session.config.model_dump(), "seed": session.seed, "data": fingerprint(session.data)}
+    data = fingerprint(session.data, session.plan)
+    now = {"config": session.config.model_dump(), "seed": session.seed, "data": data}
     for name, value in now.items():
         saved = document.get(name)
         if saved != value:
-            which = name
+            which = "other data, or another split of it" if name == "data" else f"another {name}"
             if isinstance(saved, dict) and isinstance(value, dict):
                 differ = [key for key in value if saved.get(key) != value[key]]
-                which = f"config ({', '.join(f'{key} was {saved.get(key)!r}' for key in differ)})"
+                which = f"another config ({', '.join(f'{key} was {saved.get(key)!r}' for key in differ)})"
             raise CheckpointError(
-                f"{folder} belongs to a run with another {which}; resume with the same settings, seed and data, "
+                f"{folder} belongs to a run with {which}; resume with the same settings, seed and data, "
                 "or begin anew with fit(checkpoint=)"
             )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -100,6 +101,16 @@ class SphUncConfig(BaseModel):
     refit: bool = True
     """With held-out times: go on training on all times, for a third of the passes that the held-out times chose."""
 
+    if not TYPE_CHECKING:  # type checkers read the arguments from the fields above
+
+        def __init__(self, **settings: Any) -> None:
+            for name in settings:
+                check_setting(name)
+            try:
+                super().__init__(**settings)
+            except ValidationError as error:
+                raise ArgumentError("; ".join(map(_fault, error.errors()))) from None
+
     @classmethod
     def paper(cls) -> SphUncConfig:
         """Return the literal preset: the paper's formulas and its table of hyperparameters, where they say enough."""
@@ -150,13 +161,7 @@ ABLATIONS = MappingProxyType(
 
 def configure(**settings: Any) -> SphUncConfig:
     """Make a configuration; a setting that is unknown or out of range raises an error that says what is allowed."""
-    for name in settings:
-        check_setting(name)
-    try:
-        return SphUncConfig(**settings)
-    except ValidationError as error:
-        faults = [f"{fault['loc'][0]} is {fault['input']!r}: {_lower(fault['msg'])}" for fault in error.errors()]
-        raise ArgumentError("; ".join(faults)) from None
+    return SphUncConfig(**settings)
 
 
 def check_setting(name: str) -> None:
@@ -168,5 +173,6 @@ def check_setting(name: str) -> None:
         raise ArgumentError(f"{name!r} is not a setting of SphUnc{hint}; allowed: {', '.join(known)}")
 
 
-def _lower(message: str) -> str:
-    return message[:1].lower() + message[1:]
+def _fault(fault: Mapping[str, Any]) -> str:
+    message = fault["msg"]
+    return f"{fault['loc'][0]} is {fault['input']!r}: {message[:1].lower()}{message[1:]}"

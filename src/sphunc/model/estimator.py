@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,31 @@ from torch import Tensor, nn
 
 from sphunc._typing import Whole
 from sphunc.causal import InfluenceGraph
-from sphunc.causal.counts import seed_number, whole_number
-from sphunc.errors import ArgumentError, CheckpointError, NotFittedError
+from sphunc.causal.counts import seed_number
+from sphunc.errors import ArgumentError, ArgumentTypeError, CheckpointError, DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, known_of
 from sphunc.model.bundle import has_bundle, remove_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import MODEL, TRAINING, load_training, save_training
+from sphunc.model.checkpoint import MODEL, TRAINING, fingerprint, load_training, save_training
 from sphunc.model.config import SphUncConfig, check_setting
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
 from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.grouping import regroup
 from sphunc.model.history import Callback, EpochRecord
-from sphunc.model.inputs import check_data, check_device, check_origins, check_settings, plain_numbers
+from sphunc.model.inputs import (
+    check_callbacks,
+    check_coverage,
+    check_data,
+    check_device,
+    check_folder,
+    check_origin,
+    check_origins,
+    check_settings,
+    plain_numbers,
+    writable_folder,
+)
 from sphunc.model.network import Network
 from sphunc.model.objective import losses
 from sphunc.model.observed import observe
@@ -34,7 +46,7 @@ from sphunc.model.outlook import Outlook
 from sphunc.model.plan import make_plan
 from sphunc.model.progress import ProgressBar
 from sphunc.model.saving import load_fitted, save_fitted
-from sphunc.model.structure import Structure, learn_structure, place
+from sphunc.model.structure import WHY_NONE, Structure, learn_structure, place
 from sphunc.model.targets import targets_of
 from sphunc.model.training import outlook_of
 from sphunc.model.whatif import WhatIf
@@ -51,7 +63,8 @@ class SphUnc(WhatIf):
         horizon: steps ahead.
         seed: of every random choice; the same seed gives the same numbers on the same machine.
         device: where to compute.
-        **settings: any other setting of :class:`~sphunc.SphUncConfig`; kept untouched, checked in :meth:`fit`.
+        **settings: any other setting of :class:`~sphunc.SphUncConfig`; kept untouched, checked in :meth:`fit`, and
+            an attribute like the others.
 
     Attributes:
         config_: the settings in full.
@@ -61,6 +74,7 @@ class SphUnc(WhatIf):
         conformal_: held-out scores for sets of stated coverage.
         history_: one :class:`~sphunc.model.history.EpochRecord` per pass.
         epochs_: passes that the network was trained for.
+        fingerprint_: digest of the training data and its split.
         known_: agents, features and classes of the training data.
 
     Example:
@@ -79,29 +93,39 @@ class SphUnc(WhatIf):
     history_: list[EpochRecord]
     epochs_: int
     known_: Known
+    fingerprint_: str
 
     def __init__(
         self, dim: Whole = 128, horizon: Whole = 1, seed: Whole = 0, *, device: Device = "cpu", **settings: Any
     ) -> None:
-        for name in settings:
-            check_setting(name)
+        if isinstance(dim, SphUncConfig):
+            raise ArgumentTypeError(
+                "dim is a SphUncConfig; settings are given by name: SphUnc(**config.model_dump(), seed=0)"
+            )
         self.dim, self.horizon, self.seed, self.device = dim, horizon, seed, device
-        self._settings = settings
+        self.set_params(**settings)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all that the constructor was given, as given."""
         named = {"dim": self.dim, "horizon": self.horizon, "seed": self.seed, "device": self.device}
-        return {**named, **self._settings}
+        return {**named, **self._settings()}
 
     def set_params(self, **params: Any) -> SphUnc:
         """Change settings; a fitted model keeps what it learned until it is fitted again."""
         for name, value in params.items():
-            if name in ("dim", "horizon", "seed", "device"):
-                setattr(self, name, value)
-            else:
+            if name not in ("seed", "device"):
                 check_setting(name)
-                self._settings[name] = value
+            setattr(self, name, value)
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the default of a setting that was not given."""
+        if name in SphUncConfig.model_fields:
+            return SphUncConfig.model_fields[name].default
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name in SphUncConfig.model_fields}
 
     def fit(
         self,
@@ -126,16 +150,19 @@ class SphUnc(WhatIf):
             callbacks: called with the :class:`~sphunc.model.history.EpochRecord` of every pass.
         """
         data = check_data("fit", data)
-        config = check_settings({"dim": self.dim, "horizon": self.horizon, **self._settings})
-        session = self._session(data, split, config)
+        config, called = check_settings(self._settings()), check_callbacks(callbacks)
         folder = _folder(resume, checkpoint)
-        if resume is not None and not has_bundle(Path(resume), TRAINING):
-            return self._take_finished(Path(resume), config, known_of(session.data))
-        begun = None if resume is None else load_training(Path(resume), session)
+        session = self._session(data, split, config)
+        if folder is not None and resume is not None and not has_bundle(folder, TRAINING):
+            return self._take_finished(folder, session)
+        if folder is not None:
+            writable_folder("checkpoint" if resume is None else "resume", folder)
+        begun = None if folder is None or resume is None else load_training(folder, session)
         keep = None if folder is None else partial(save_training, folder, session)
         with ProgressBar(verbose) as bar:
-            carry, history = fit_stages(session, _all([bar, *callbacks]), keep=keep, begun=begun)
-        self._take(config, known_of(session.data), conclude(session, carry, history))
+            carry, history = fit_stages(session, _all([bar, *called]), keep=keep, begun=begun)
+        fitted = replace(conclude(session, carry, history), fingerprint=fingerprint(session.data, session.plan))
+        self._take(config, known_of(session.data), fitted)
         if folder is not None:
             self.save(folder)
             remove_bundle(folder, TRAINING)
@@ -154,8 +181,8 @@ class SphUnc(WhatIf):
                 what comes resembles what was held out, which time may break: ``forecast.caveat`` says what it rests on.
         """
         self._check_fitted("predict")
-        data = check_data("predict", data)
-        origin = data.num_times - 1 if origin is None else whole_number("origin", origin)
+        data, coverage = check_data("predict", data), check_coverage(coverage)
+        origin = data.num_times - 1 if origin is None else check_origin(data, origin)
         past = self._prepare(data.until(origin))
         links, gates = place(self.structure_, self.known_.agents, past.node_ids)
         # Earlier origins would be forecast too by a plain pass, and their support looked up.
@@ -203,7 +230,7 @@ class SphUnc(WhatIf):
         data = check_data("score", data)
         if metric not in METRICS[self.known_.numeric]:
             raise ArgumentError(f"metric is {metric!r}; choose {' or '.join(METRICS[self.known_.numeric])}")
-        chosen = self._unseen_origins(data) if origins is None else check_origins(origins)
+        chosen = self._unseen_origins(data) if origins is None else check_origins(data, origins)
         data = align(data, self.known_)
         targets = targets_of(data, self.config_.horizon, newcomers=True)
         rows = [_judge(self.predict(data, o), targets.outcome[o].cpu(), targets.mask[o].cpu(), metric) for o in chosen]
@@ -225,21 +252,24 @@ class SphUnc(WhatIf):
         elif diagnose:
             raise ArgumentError("diagnose=True needs the data again; call influence(data, diagnose=True)")
         if structure.graph is None:
-            why = "scm is False" if not self.config_.scm else "fewer than 3 times, no groups, or nothing that changes"
+            why = "scm is False" if not self.config_.scm else WHY_NONE
             raise ArgumentError(f"no influence could be learned: {why}")
         return structure.graph
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into ``folder``: JSON and safetensors, replaced as one."""
         self._check_fitted("save")
-        fitted = Fitted(self.network_, self.structure_, self.temperature_, self.conformal_, self.history_, self.epochs_)
-        save_fitted(Path(folder), plain_numbers(self.get_params()), self.config_, self.known_, fitted)
+        learned = self.network_, self.structure_, self.temperature_, self.conformal_
+        fitted = Fitted(*learned, self.history_, self.epochs_, self.fingerprint_)
+        save_fitted(
+            writable_folder("folder", folder), plain_numbers(self.get_params()), self.config_, self.known_, fitted
+        )
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, device: Device = "cpu") -> SphUnc:
         """Read a model that :meth:`save` wrote."""
         check_device(device)
-        params, config, known, fitted = load_fitted(Path(folder), device, _network)
+        params, config, known, fitted = load_fitted(check_folder("folder", folder), device, _network)
         model = cls(**params)
         model._take(config, known, fitted)
         return model
@@ -257,23 +287,30 @@ class SphUnc(WhatIf):
         self.config_, self.known_ = config, known
         self.network_, self.structure_ = fitted.network, fitted.structure
         self.temperature_, self.conformal_ = fitted.temperature, fitted.conformal
-        self.history_, self.epochs_ = fitted.history, fitted.epochs
+        self.history_, self.epochs_, self.fingerprint_ = fitted.history, fitted.epochs, fitted.fingerprint
 
-    def _take_finished(self, folder: Path, config: SphUncConfig, known: Known) -> SphUnc:
+    def _take_finished(self, folder: Path, session: Session) -> SphUnc:
         if not has_bundle(folder, MODEL):
             raise CheckpointError(f"{folder} holds no run to resume; begin one with fit(checkpoint={str(folder)!r})")
         finished = SphUnc.load(folder, device=self.device)
-        if finished.config_ != config or finished.seed != self.seed:
+        if finished.config_ != session.config or finished.seed != self.seed:
             raise CheckpointError(f"{folder} holds a finished model with other settings; begin anew with checkpoint=")
-        if finished.known_ != known:
+        if not finished.fingerprint_:
             raise CheckpointError(
-                f"{folder} holds a model of other data; resume with its data, or begin anew with checkpoint="
+                f"{folder} holds a finished model that does not say which data it learned from; read it with "
+                "SphUnc.load, or begin anew with checkpoint="
+            )
+        if finished.fingerprint_ != fingerprint(session.data, session.plan):
+            raise CheckpointError(
+                f"{folder} holds a model of other data, or of another split of it; resume with its data, or begin "
+                "anew with checkpoint="
             )
         vars(self).update({name: value for name, value in vars(finished).items() if name.endswith("_")})
         return self
 
     def _unseen_origins(self, data: TemporalHypergraph) -> list[int]:
         horizon = self.config_.horizon
+        _check_times(data, self.known_.last)
         unseen = [o for o in range(data.num_times - horizon) if data.times[o + horizon] > self.known_.last]
         if not unseen:
             raise ArgumentError(
@@ -296,10 +333,22 @@ def _network(config: SphUncConfig, known: Known, generator: torch.Generator) -> 
 
 
 def _folder(resume: str | os.PathLike[str] | None, checkpoint: str | os.PathLike[str] | None) -> Path | None:
-    if resume is not None and checkpoint is not None and Path(resume) != Path(checkpoint):
+    folders = {"resume": resume, "checkpoint": checkpoint}
+    given = [check_folder(name, folder) for name, folder in folders.items() if folder is not None]
+    if len(set(given)) > 1:
         raise ArgumentError(f"resume is {resume} and checkpoint {checkpoint}; a run goes on in its own folder")
-    given = resume if checkpoint is None else checkpoint
-    return None if given is None else Path(given)
+    return given[0] if given else None
+
+
+def _check_times(data: TemporalHypergraph, last: Any) -> None:
+    try:
+        _ = data.times[-1] > last
+    except TypeError:
+        raise DataError(
+            f"data has times such as {data.times[-1]!r} ({type(data.times[-1]).__name__}), but fit saw times up to "
+            f"{last!r} ({type(last).__name__}), so that none can be told to be later; give times of the same kind, or "
+            "name origins="
+        ) from None
 
 
 def _all(callbacks: Sequence[Callback]) -> Callback:

@@ -89,7 +89,7 @@ class Carry:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The result of a fit."""
+    """The result of a fit; ``fingerprint`` tells its data, and is empty where nobody asked for it."""
 
     network: nn.Module
     structure: Structure
@@ -97,6 +97,7 @@ class Fitted:
     conformal: ConformalScores
     history: list[EpochRecord]
     epochs: int
+    fingerprint: str = ""
 
 
 Keep = Callable[[Stage, Carry, list[EpochRecord]], None]
@@ -263,9 +264,10 @@ def check_outcomes(session: Session) -> None:
     for part in ("train", "validation"):
         origins = getattr(session.plan, part)
         if origins and targets_of(session.data, session.config.horizon, origins).count == 0:
+            otherwise = "" if session.plan.by_agents else ", another split, or holdout='agents'"
             raise DataError(
                 f"no outcome is observed at the targets of the {part} origins ({origins[0]} ... {origins[-1]}, horizon "
-                f"{session.config.horizon}); give outcomes there, another split, or holdout='agents'"
+                f"{session.config.horizon}); give outcomes there{otherwise}"
             )
 
 

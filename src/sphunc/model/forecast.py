@@ -104,6 +104,7 @@ class Forecast:
             columns["deviation" + end] = self.variance[:, k].sqrt().tolist()
             if self.interval is not None:
                 columns["low" + end], columns["high" + end] = self.interval[:, k].mT.tolist()
+        columns["confidence"] = self.confidence.tolist()
         return columns
 
     def __repr__(self) -> str:

@@ -1,9 +1,12 @@
-"""What a user gives a model, checked before any work: data, device, settings. Errors say how to get what is needed."""
+"""What a user gives a model, checked before any work: data, settings, folders. Errors say how to get what is needed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from numbers import Real
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from sphunc.causal.counts import whole_number
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.config import SphUncConfig, check_setting, configure
+from sphunc.model.history import Callback
 
 
 def check_data(asked: str, data: object) -> TemporalHypergraph:
@@ -35,11 +39,62 @@ def check_data(asked: str, data: object) -> TemporalHypergraph:
     raise ArgumentTypeError(f"{asked} needs data=, a TemporalHypergraph; got {type(data).__name__}: {remedy}")
 
 
-def check_origins(origins: object) -> list[int]:
+def check_origin(data: TemporalHypergraph, origin: object, name: str = "origin") -> int:
+    """Take a time index to forecast from; the label of a time is refused with the way to its index."""
+    try:
+        return whole_number(name, origin)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(
+            f"{error}; choose an index 0 ... {data.num_times - 1} of data.times (data.times.index(time) finds it)"
+        ) from None
+
+
+def check_origins(data: TemporalHypergraph, origins: object) -> list[int]:
     """Take time indices to forecast from."""
     if not isinstance(origins, Iterable) or isinstance(origins, str):
         raise ArgumentTypeError(f"origins={origins!r} must be time indices, such as origins=[2, 3]")
-    return [whole_number("origins", origin) for origin in origins]
+    return [check_origin(data, origin, "origins") for origin in origins]
+
+
+def check_coverage(coverage: object) -> float | None:
+    """Take a share, or None; whether it lies between 0 and 1 is left to who uses it."""
+    if coverage is None:
+        return None
+    if not isinstance(coverage, Real) or isinstance(coverage, bool):
+        raise ArgumentTypeError(
+            f"coverage={coverage!r} must be a number, got {type(coverage).__name__}; choose a share strictly between 0 "
+            "and 1, such as 0.9"
+        )
+    return float(coverage)
+
+
+def check_callbacks(callbacks: object) -> list[Callback]:
+    """Take functions to call with the record of every pass."""
+    given: list[Any] = list(callbacks) if isinstance(callbacks, Iterable) else [None]
+    if not all(map(callable, given)):
+        raise ArgumentTypeError(f"callbacks={callbacks!r} must be a list of functions, such as callbacks=[print]")
+    return given
+
+
+def check_folder(name: str, folder: object) -> Path:
+    """Take the path of a folder, whether or not it is there."""
+    if not isinstance(folder, str | os.PathLike):
+        raise ArgumentTypeError(f"{name}={folder!r} must be the path of a folder, got {type(folder).__name__}")
+    return Path(folder)
+
+
+def writable_folder(name: str, folder: object) -> Path:
+    """Take a folder to write in, and make it where it is not there: only writing tells whether one can."""
+    path = check_folder(name, folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path):
+            return path
+    except OSError as error:
+        why = "it is a file" if path.is_file() else error.strerror
+        raise ArgumentError(
+            f"{name}={str(path)!r} cannot be written in ({why}); give a folder of yours, or one that is not there yet"
+        ) from None
 
 
 def check_device(device: object) -> torch.device:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.hypergraph.leakage import check_split
 
@@ -63,17 +63,19 @@ def make_plan(data: TemporalHypergraph, horizon: int, split: Split | None = None
         data: T times.
         horizon: steps from origin to target.
         split: origins of each part; times after the last calibration target are not looked at. None uses all times.
-        holdout: "times", "agents", or "auto": times if at least 4 training origins remain.
+        holdout: "times", "agents", or "auto": times if at least 4 training origins remain, and outcomes are observed
+            at the targets of every part.
     """
     if split is not None:
         _check_split(data, split, horizon)
     stop = data.num_times if split is None else split.targets("calibration")[-1] + 1
     if stop < horizon + 1:
         raise ArgumentError(
-            f"{stop} times are too few to learn a forecast {horizon} ahead; give at least {horizon + 1} times"
+            f"{stop} {'time is' if stop == 1 else 'times are'} too few to learn a forecast {horizon} ahead; "
+            f"give at least {horizon + 1} times"
         )
     parts = _parts(stop - horizon, horizon) if split is None else (split.train, split.validation, split.calibration)
-    by_times = parts is not None and parts[1] != parts[2] and len(parts[0]) >= FEWEST_TRAINING_ORIGINS
+    by_times = parts is not None and _is_enough(data, parts, horizon)
     if holdout == "times":
         by_times = _insist(parts, stop, horizon)
     if holdout == "agents" or not by_times or parts is None:
@@ -90,6 +92,12 @@ def _parts(origins: int, horizon: int) -> tuple[tuple[int, ...], tuple[int, ...]
     if train < 1:
         return None
     return tuple(range(train)), tuple(range(validation, validation + held)), tuple(range(calibration, origins))
+
+
+def _is_enough(data: TemporalHypergraph, parts: tuple[tuple[int, ...], ...], horizon: int) -> bool:
+    apart = parts[1] != parts[2] and len(parts[0]) >= FEWEST_TRAINING_ORIGINS
+    known = all(bool(data.y_mask[[origin + horizon for origin in part]].any()) for part in parts)
+    return apart and (known or data.num_nodes < 2)
 
 
 def _insist(parts: tuple[tuple[int, ...], ...] | None, stop: int, horizon: int) -> bool:
@@ -109,7 +117,12 @@ def _check_agents(data: TemporalHypergraph) -> None:
         )
 
 
-def _check_split(data: TemporalHypergraph, split: Split, horizon: int) -> None:
+def _check_split(data: TemporalHypergraph, split: object, horizon: int) -> None:
+    if not isinstance(split, Split):
+        raise ArgumentTypeError(
+            f"split={split!r:.60} must be a Split, got {type(split).__name__}; "
+            f"make it with sphunc.time_split(data, horizon={horizon})"
+        )
     if split.horizon != horizon:
         raise ArgumentError(
             f"split has horizon {split.horizon}, but the model forecasts {horizon} ahead; "

@@ -14,8 +14,9 @@ from sphunc.causal.interventions import Plan, Policy, Shift, Stochastic, flatten
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.config import SphUncConfig
+from sphunc.model.inputs import check_origin
 from sphunc.model.situation import Scenario, groups_at_origin
-from sphunc.model.structure import Structure
+from sphunc.model.structure import WHY_NONE, Structure
 
 STRUCTURES = 20
 """Structures drawn by default; every one of them meets the same draws of the noise."""
@@ -109,7 +110,7 @@ def check_structure(asked: str, config: SphUncConfig, structure: Structure) -> N
         )
     if structure.graph is None:
         raise ArgumentError(
-            f"{asked} needs links, but none could be learned (fewer than 3 times, no groups, or nothing that changes); "
+            f"{asked} needs links, but none could be learned ({WHY_NONE}); "
             "give longer data, or say which links act with scenario="
         )
 
@@ -122,7 +123,7 @@ def names_of(past: TemporalHypergraph, classes: tuple[str, ...], dim: int) -> Na
 def _origin(data: TemporalHypergraph, origin: object) -> int:
     if origin is None:
         return data.num_times - 1
-    index = whole_number("origin", origin)
+    index = check_origin(data, origin)
     if not 0 <= index < data.num_times:
         raise ArgumentError(
             f"origin={index} is outside the {data.num_times} times of the data; choose 0 to {data.num_times - 1}"

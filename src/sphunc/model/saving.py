@@ -44,6 +44,7 @@ class _Words:
     conformal: Literal["times", "agents", "none"]
     epochs: Annotated[int, Field(ge=0)]
     history: list[EpochRecord]
+    fingerprint: str = ""
 
 
 def save_fitted(folder: Path, params: dict[str, Any], config: SphUncConfig, known: Known, fitted: Fitted) -> None:
@@ -58,6 +59,7 @@ def save_fitted(folder: Path, params: dict[str, Any], config: SphUncConfig, know
         "conformal": fitted.conformal.source,
         "epochs": fitted.epochs,
         "history": [asdict(record) for record in fitted.history],
+        "fingerprint": fitted.fingerprint,
     }
     tensors = {**under("network", dict(fitted.network.state_dict())), **under("structure", links)}
     write_bundle(folder, MODEL, document, {**tensors, "scores": fitted.conformal.scores})
@@ -91,6 +93,7 @@ def _fitted_from(words: _Words, scores: Tensor, structure: Structure, network: n
         conformal=ConformalScores(scores, words.conformal),
         history=words.history,
         epochs=words.epochs,
+        fingerprint=words.fingerprint,
     )
 
 

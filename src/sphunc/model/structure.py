@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,12 @@ GRAPH_TENSORS = (
     "draws",
     "bits",
 )
+
+
+WHY_NONE = (
+    "fewer than 3 times, a single agent, no group of two, nobody who is seen at two times, or nothing that changes"
+)
+"""What leaves a structure empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +75,8 @@ def learn_structure(
 ) -> Structure:
     """Posterior over links from the projected features of the times in ``data``; none when there is too little to see.
 
-    Fewer than 3 times, a single agent, no group of two, or states that never change leave the structure empty.
+    Fewer than 3 times, a single agent, no group of two, nobody seen twice, or states that never change leave the
+    structure empty.
     """
     too_little = projected.shape[0] < SHORTEST or projected.shape[1] < 2 or not bool((data.hyperedge_size > 1).any())
     if too_little:
@@ -106,11 +114,29 @@ def place(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hash
     """
     if tuple(known) == tuple(agents):
         return structure.links, structure.gates
+    _warn_of_other_types(structure, known, agents)
     position = {agent: i for i, agent in enumerate(agents)}
     table = torch.tensor([position.get(agent, -1) for agent in known], dtype=torch.long, device=structure.links.device)
     moved = table[structure.links] if len(known) else structure.links
     there = (moved >= 0).all(0)
     return moved[:, there], structure.gates[there]
+
+
+def _warn_of_other_types(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hashable]) -> None:
+    """Say so when all links are lost because the same ids came as numbers here and as text there."""
+    if not structure.links.numel() or set(known) & set(agents):
+        return
+    written = {str(agent): agent for agent in known}
+    same = [(written[str(agent)], agent) for agent in agents if str(agent) in written]
+    if same:
+        learned, given = same[0]
+        warnings.warn(
+            f"no agent of the data is known, so that all learned links are left out; {len(same)} would be if ids had "
+            f"the type they were learned with, such as {learned!r} ({type(learned).__name__}) for {given!r} "
+            f"({type(given).__name__}); read both data with ids of one type",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def structure_state(structure: Structure) -> tuple[dict[str, Any], dict[str, Tensor]]:
