@@ -1,11 +1,70 @@
+"""A setting that is misspelt or out of its range is refused when the peer is made, in words."""
+
+import json
+from dataclasses import fields
+
+import numpy as np
 import pytest
 
-from sphunc.baselines import forecaster
-from sphunc.baselines.settings import check_params
-from sphunc.errors import ArgumentError
+from sphunc.baselines import FORECASTERS, forecaster
+from sphunc.baselines.registry import forecaster_class
+from sphunc.baselines.settings import check_params, check_values
+from sphunc.errors import ArgumentError, ArgumentTypeError
+
+PEERS = [name for name in FORECASTERS if hasattr(forecaster_class(name), "Settings")]
+REFUSED = [
+    ("hypergcn", "width", -3, ArgumentError, "width is -3; give a whole number, 1 or more"),
+    ("hypergcn", "pairs", "bogus", ArgumentError, "pairs is 'bogus'; choose 'exact' or 'random'"),
+    ("hypergcn", "mediators", 1, ArgumentTypeError, "mediators is 1, of type int; give True or False"),
+    ("cignn", "width", "a", ArgumentTypeError, "width is 'a', of type str; give a whole number, 1 or more"),
+    ("cignn", "width", 2.5, ArgumentTypeError, "width is 2.5, of type float; give a whole number"),
+    ("cignn", "width", True, ArgumentTypeError, "width is True, of type bool; give a whole number"),
+    ("cignn", "relevance", -0.1, ArgumentError, "relevance is -0.1; give a finite number, 0 or more"),
+    ("spherenet", "epochs", 0, ArgumentError, "epochs is 0; give a whole number, 1 or more"),
+    ("spherenet", "folds", 1, ArgumentError, "folds is 1; give a whole number, 2 or more"),
+    ("causal_sphhn", "learning_rate", -1, ArgumentError, "learning_rate is -1; give a finite number above 0"),
+    ("causal_sphhn", "learning_rate", float("nan"), ArgumentError, "learning_rate is nan; give a finite number"),
+    ("causal_sphhn", "width", 1, ArgumentError, "width is 1; give a whole number, 2 or more"),
+    ("sshgnn", "dropout", 2.0, ArgumentError, "dropout is 2.0; give a number from 0 up to, but not, 1"),
+    ("sshgnn", "dropout", None, ArgumentTypeError, "dropout is None, of type NoneType; give a number from 0"),
+    ("sshgnn", "heads", 3, ArgumentError, "heads is 3, which does not divide width 64; choose a divisor"),
+    ("recurrent", "weight_decay", float("inf"), ArgumentError, "weight_decay is inf; give a finite number, 0 or more"),
+]
 
 
 def test_a_misspelt_setting_is_refused_with_the_one_that_was_meant() -> None:
     with pytest.raises(ArgumentError, match=r"'widht' is not a setting of HyperGCN \(did you mean width\?\)"):
         forecaster("hypergcn", widht=3)
     check_params("x", ["a"], ["a", "b"])
+
+
+@pytest.mark.parametrize(("name", "setting", "value", "kind", "message"), REFUSED)
+def test_a_value_out_of_range_is_refused_before_any_work(name, setting, value, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        forecaster(name, **{setting: value})
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_every_default_lies_in_its_own_range(name) -> None:
+    kind = forecaster_class(name).Settings
+    defaults = {field.name: field.default for field in fields(kind)}
+    assert check_values(kind, defaults) == defaults
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_the_least_that_is_allowed_can_be_fitted(name, data, split) -> None:
+    kind = forecaster_class(name).Settings
+    least = {"epochs": 1, "patience": 1, "folds": 2, "dropout": 0, "weight_decay": 0}
+    for field in fields(kind):
+        if isinstance(field.default, int) and not isinstance(field.default, bool):
+            least.setdefault(field.name, 2 if (name, field.name) == ("causal_sphhn", "width") else 1)
+        elif field.name not in ("learning_rate", "mediators", "task_free", "pairs"):
+            least.setdefault(field.name, 0)
+    forecast = forecaster(name, **least).fit(data, split).predict(data)
+    assert forecast.probabilities.isfinite().all()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    model = forecaster("hypergcn", width=np.int64(8), dropout=np.float64(0.1), mediators=np.bool_(False))
+    given = {name: model.get_params()[name] for name in ("width", "dropout", "mediators")}
+    assert json.loads(json.dumps(given)) == {"width": 8, "dropout": 0.1, "mediators": False}

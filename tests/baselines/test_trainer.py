@@ -62,7 +62,7 @@ def test_training_on_nothing_is_refused(data, split) -> None:
     y_mask[list(split.targets("validation"))] = False
     blind = replace(data, y=torch.where(y_mask, data.y, 0), y_mask=y_mask)
     with pytest.raises(DataError, match="no outcome is observed at the targets of the validation origins"):
-        fit(blind, make_plan(blind, 1, split))
+        fit(blind, make_plan(data, 1, split))
 
 
 def test_a_loss_that_explodes_names_the_learning_rate(data, split) -> None:

@@ -3,6 +3,7 @@ import torch
 
 from sphunc.baselines import forecaster
 from sphunc.baselines.trivial import last_outcome, marginal, transitions
+from sphunc.errors import ArgumentError
 
 
 def test_last_outcome_by_hand() -> None:
@@ -27,3 +28,9 @@ def test_an_agent_without_a_past_gets_the_shares(tiny) -> None:
     rows = model.predict(tiny).probabilities
     assert torch.equal(rows[3], model.table_[-1])
     assert rows.sum(-1).tolist() == pytest.approx([1.0] * 4)
+
+
+@pytest.mark.parametrize("name", ["majority", "persistence"])
+def test_there_is_nothing_to_set(name) -> None:
+    with pytest.raises(ArgumentError, match=r"'dropout' is not a setting of .*; allowed: horizon, seed, device"):
+        forecaster(name, dropout=0.5)

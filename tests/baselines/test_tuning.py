@@ -42,7 +42,7 @@ def test_drawn_settings_never_override_the_fixed_ones(data, split, monkeypatch) 
     tune("logistic", data, split, trials=4, seed=3, epochs=2, weight_decay=0.5, learning_rate=1e-2)
     tuning._try("logistic", data, split, {"weight_decay": 0.1}, 0, {"weight_decay": 0.5, "epochs": 2})
     assert [settings["weight_decay"] for settings in made] == [0.5] * len(made)
-    assert [settings["seed"] for settings in made] == [3, 0]
+    assert [settings["seed"] for settings in made] == [3, 3, 0]
 
 
 def test_a_trial_that_fails_counts_and_says_why(data, split) -> None:
@@ -61,6 +61,11 @@ def test_a_trial_that_fails_counts_and_says_why(data, split) -> None:
 def test_sphunc_is_judged_on_the_outcomes_that_it_stops_on(stages, wanted) -> None:
     model = SimpleNamespace(history_=[SimpleNamespace(stage=stage, validation=score) for stage, score in stages])
     assert validation_nll(model) == wanted
+
+
+def test_a_fixed_setting_at_fault_is_no_failed_trial(data, split) -> None:
+    with pytest.raises(ArgumentError, match="width is 0; give a whole number, 1 or more"):
+        tune("hypergcn", data, split, trials=2, width=0)
 
 
 def test_a_budget_of_nothing_is_refused(data) -> None:

@@ -47,6 +47,7 @@ from sphunc.baselines.network import Encoding, SpatialEncoder, drop, linear
 from sphunc.baselines.pairs import agent_pairs, per_panel
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
+from sphunc.baselines.settings import Count, Several, Share, Weight
 from sphunc.hypergraph.buckets import Buckets
 from sphunc.model.targets import Targets
 from sphunc.nn.concentration import HIGHEST, LOWEST, scaled_entropy
@@ -68,9 +69,10 @@ class CausalSphHNSettings(PeerSettings):
         entropy: weight of the entropy of the beliefs.
     """
 
-    layers: int = 2
-    discovery: float = 0.01
-    entropy: float = 0.01
+    width: Several = 64
+    layers: Count = 2
+    discovery: Share = 0.01
+    entropy: Weight = 0.01
 
 
 def concentration(raw: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:

@@ -51,6 +51,7 @@ from sphunc.baselines.network import Encoding, SpatialEncoder, drop, linear
 from sphunc.baselines.pairs import closest, pair_counts, pairs_so_far, per_panel
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
+from sphunc.baselines.settings import Count, Weight
 from sphunc.model.targets import Targets
 
 EDGES = 2**18
@@ -73,13 +74,13 @@ class CIGNNSettings(PeerSettings):
         relevance: weight of what the causal part tells about the outcome, given the other.
     """
 
-    width: int = 32
-    layers: int = 2
-    causal: int = 24
-    other: int = 8
-    reconstruction: float = 0.05
-    redundancy: float = 0.01
-    relevance: float = 0.1
+    width: Count = 32
+    layers: Count = 2
+    causal: Count = 24
+    other: Count = 8
+    reconstruction: Weight = 0.05
+    redundancy: Weight = 0.01
+    relevance: Weight = 0.1
 
 
 @dataclass(frozen=True, eq=False)

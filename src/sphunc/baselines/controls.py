@@ -15,13 +15,14 @@ import torch
 from sphunc.baselines.network import ForecastNetwork, NoMessages, Run, SpatialEncoder, linear
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import Peer, PeerSettings
+from sphunc.baselines.settings import Rate
 
 
 @dataclass(frozen=True)
 class LogisticSettings(PeerSettings):
     """Settings of the logistic regression; width, hidden and dropout have no meaning here."""
 
-    learning_rate: float = 2e-2
+    learning_rate: Rate = 2e-2
 
 
 class LogisticNetwork(ForecastNetwork):

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +38,7 @@ from sphunc.baselines.influence import accumulate
 from sphunc.baselines.network import Encoding, SpatialEncoder, drop, linear
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
-from sphunc.errors import ArgumentError
+from sphunc.baselines.settings import Count
 from sphunc.hypergraph.buckets import Buckets
 
 DRAWS = 20
@@ -54,9 +54,9 @@ class HyperGCNSettings(PeerSettings):
         pairs: "exact" or "random" choice of the two most different members.
     """
 
-    layers: int = 2
+    layers: Count = 2
     mediators: bool = True
-    pairs: str = "exact"
+    pairs: Literal["exact", "random"] = "exact"
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +191,4 @@ class HyperGCN(InfluencePeer):
 
     def make_spatial(self, num_inputs: int, num_features: int, generator: torch.Generator) -> SpatialEncoder:
         """Make the untrained layers."""
-        if self.settings.pairs not in ("exact", "random"):
-            raise ArgumentError(f"pairs is {self.settings.pairs!r}; choose 'exact' or 'random'")
         return HyperGCNEncoder(num_inputs, self.settings, generator)

@@ -17,7 +17,7 @@ from sphunc.baselines.influence import InfluenceScores
 from sphunc.baselines.network import ForecastNetwork, SpatialEncoder, TemporalNetwork
 from sphunc.baselines.panel import Scale, inputs_of, make_panel
 from sphunc.baselines.saving import Saved, read_peer, write_peer
-from sphunc.baselines.settings import check_params
+from sphunc.baselines.settings import Count, Share, check_params, check_values
 from sphunc.baselines.trainer import Trained, Training, outlook_of, train
 from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph, comembers
@@ -37,9 +37,9 @@ class PeerSettings(Training):
         dropout: share dropped while training.
     """
 
-    width: int = 64
-    hidden: int = 64
-    dropout: float = 0.3
+    width: Count = 64
+    hidden: Count = 64
+    dropout: Share = 0.3
 
 
 class Peer(ABC):
@@ -52,7 +52,7 @@ class Peer(ABC):
         horizon: steps ahead.
         seed: of every random choice.
         device: where to compute.
-        **settings: any setting of the leaf's ``Settings``.
+        **settings: any setting of the leaf's ``Settings``; one out of its range is refused here.
 
     Attributes:
         network_: the trained network.
@@ -78,8 +78,8 @@ class Peer(ABC):
     def __init__(self, *, horizon: int = 1, seed: int = 0, device: str | torch.device = "cpu", **settings: Any) -> None:
         self.horizon, self.seed, self.device = horizon, seed, device
         check_params(type(self).__name__, settings, [f.name for f in fields(self.Settings)])
-        self.settings = self.Settings(**settings)
-        self._given = settings
+        self._given = check_values(self.Settings, settings)
+        self.settings = self.Settings(**self._given)
 
     @abstractmethod
     def make_spatial(self, num_inputs: int, num_features: int, generator: torch.Generator) -> SpatialEncoder:

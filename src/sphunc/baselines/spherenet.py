@@ -53,6 +53,7 @@ from sphunc.baselines.influence import accumulate
 from sphunc.baselines.network import Encoding, SpatialEncoder, drop, linear
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
+from sphunc.baselines.settings import Count
 from sphunc.baselines.spherenet_basis import bessel_basis, radial_basis, real_harmonics
 from sphunc.baselines.spherenet_geometry import Neighbours, neighbours_in, separation, triplet_angles
 
@@ -75,11 +76,11 @@ class SphereNetSettings(PeerSettings):
         triplet: units of a triplet.
     """
 
-    width: int = 32
-    blocks: int = 2
-    neighbours: int = 3
-    degrees: int = 3
-    triplet: int = 16
+    width: Count = 32
+    blocks: Count = 2
+    neighbours: Count = 3
+    degrees: Count = 3
+    triplet: Count = 16
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,7 @@ from sphunc.baselines.membership import false_members, membership_loss
 from sphunc.baselines.network import Encoding, SpatialEncoder, drop, linear, parameter
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
+from sphunc.baselines.settings import Count, Weight
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph.buckets import Buckets
 from sphunc.model.targets import Targets
@@ -62,10 +63,14 @@ class SSHGNNSettings(PeerSettings):
         task_free: whether the layers learn from the membership task alone.
     """
 
-    layers: int = 2
-    heads: int = 4
-    membership: float = 0.1
+    layers: Count = 2
+    heads: Count = 4
+    membership: Weight = 0.1
     task_free: bool = False
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ArgumentError(f"heads is {self.heads}, which does not divide width {self.width}; choose a divisor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +218,4 @@ class SSHGNN(InfluencePeer):
 
     def make_spatial(self, num_inputs: int, num_features: int, generator: torch.Generator) -> SpatialEncoder:
         """Make the untrained layers."""
-        if self.settings.heads < 1 or self.settings.width % self.settings.heads:
-            raise ArgumentError(
-                f"heads is {self.settings.heads}, which does not divide width {self.settings.width}; choose a divisor"
-            )
         return SSHGNNEncoder(num_inputs, self.settings, generator)

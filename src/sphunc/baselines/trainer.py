@@ -17,6 +17,7 @@ from sphunc._typing import Float
 from sphunc.baselines.forecaster import predictive_entropy
 from sphunc.baselines.network import ForecastNetwork
 from sphunc.baselines.panel import Panel, Scale, learn_scale, make_panel
+from sphunc.baselines.settings import Count, Rate, Several, Weight
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, fit_temperature
@@ -41,11 +42,11 @@ class Training:
         folds: parts of the agents where agents are held out.
     """
 
-    learning_rate: float = 5e-3
-    weight_decay: float = 1e-3
-    epochs: int = 200
-    patience: int = 30
-    folds: int = 3
+    learning_rate: Rate = 5e-3
+    weight_decay: Weight = 1e-3
+    epochs: Count = 200
+    patience: Count = 30
+    folds: Several = 3
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from torch import Tensor
 from sphunc._typing import Bool, Float, Int
 from sphunc.baselines.forecaster import PeerForecast, peer_forecast
 from sphunc.baselines.saving import Saved, read_peer, write_peer
+from sphunc.baselines.settings import check_params
 from sphunc.baselines.trainer import check_outcomes
 from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
@@ -58,7 +59,8 @@ class Trivial(ABC):
     known_: Known
     validation_: float
 
-    def __init__(self, *, horizon: int = 1, seed: int = 0, device: str | torch.device = "cpu") -> None:
+    def __init__(self, *, horizon: int = 1, seed: int = 0, device: str | torch.device = "cpu", **settings: Any) -> None:
+        check_params(type(self).__name__, settings, ("horizon", "seed", "device"))  # it has no others
         self.horizon, self.seed, self.device = horizon, seed, device
 
     @abstractmethod

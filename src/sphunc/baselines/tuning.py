@@ -66,6 +66,7 @@ def tune(
     """
     if trials < 1:
         raise ArgumentError(f"trials is {trials}; give at least 1, the default setting")
+    forecaster(name, **{"seed": seed, **fixed})  # a fixed setting that is at fault is no failed trial
     drawn = draw_settings(name, trials, seed, fixed)
     done = [_try(name, data, split, settings, seed, fixed) for settings in drawn]
     return tuple(sorted(done, key=lambda trial: trial.validation))
@@ -101,8 +102,8 @@ def validation_nll(model: Any) -> float:
 def _try(
     name: str, data: TemporalHypergraph, split: Split | None, settings: dict[str, Any], seed: int, fixed: dict[str, Any]
 ) -> Trial:
-    model = forecaster(name, **{"seed": seed, **settings, **fixed})
     try:
+        model = forecaster(name, **{"seed": seed, **settings, **fixed})
         return Trial(settings, validation_nll(model.fit(data, split, verbose=False)))
     except ArgumentError as error:
         return Trial(settings, math.inf, str(error))
