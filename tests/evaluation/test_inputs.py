@@ -56,6 +56,10 @@ def test_leading_axes_are_rows_and_masked_rows_are_never_read():
         (lambda: class_probabilities([[1.5, -0.5]]), r"probabilities: smallest value -0.5 is negative"),
         (lambda: class_probabilities([[np.nan, 1.0], [0, 1]]), r"probabilities: 1 of 2 rows are NaN .* row 0"),
         (lambda: counted(np.zeros(3, dtype=bool), (3,)), "mask: no row counts"),
+        (lambda: counted(None, (0,), "x"), "x: empty, and nothing can be computed from nothing"),
+        (lambda: class_forecast(P, []), r"labels: shape \(0,\) does not fit probabilities \(2, 3\)"),
+        (lambda: class_forecast(np.zeros((0, 3)), []), "probabilities: empty"),
+        (lambda: counted([], (3,)), r"mask: shape \(0,\) differs from \(3,\)"),
         (lambda: counted(np.ones(2, dtype=bool), (3,)), r"mask: shape \(2,\) differs from \(3,\)"),
         (lambda: flat_numbers(a=[1.0], b=[1.0, 2.0]), r"b: shape \(2,\) differs from \(1,\) of a"),
         (lambda: flat_numbers(a=[1.0, np.inf]), "a: 1 of 2 rows are NaN or infinite, first at row 1"),
@@ -74,6 +78,8 @@ def test_a_fault_is_named(call, message):
     ("call", "message"),
     [
         (lambda: to_array("x", ["a"]), "x: expected numbers, got dtype"),
+        (lambda: at_least("k", 1.5, 1), "k: got 1.5, expected a whole number, 1 or more"),
+        (lambda: at_least("k", "a", 1), "k: got 'a', expected a whole number"),
         (lambda: class_forecast(P, [0.0, 1.0]), "labels: expected integers, got dtype float64"),
         (lambda: counted(np.ones(3), (3,)), "mask: expected booleans, got dtype float64"),
     ],
@@ -84,5 +90,5 @@ def test_a_wrong_dtype_is_named(call, message):
 
 
 def test_nothing_at_all_is_refused():
-    with pytest.raises(ArgumentError, match="no row counts"):
+    with pytest.raises(ArgumentError, match="probabilities: empty"):
         accuracy(np.zeros((0, 3)), np.zeros(0, dtype=int))

@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 
 from sphunc import evaluation as ev
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.evaluation import bootstrap, ece, macro_auc, nll
 
 
@@ -122,6 +122,14 @@ def test_pivot_covers_a_small_calibration_error_and_the_plain_interval_does_not(
             covered[method] += found.low <= 0.03 <= found.high
     assert covered[0] / 40 < 0.4
     assert covered[1] / 40 > 0.8
+
+
+def test_a_result_with_a_value_is_a_number_and_others_are_refused_in_words():
+    rng = np.random.default_rng(0)
+    p, y = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60)
+    assert bootstrap(macro_auc, p, y, samples=20) == bootstrap(lambda p, y: macro_auc(p, y).value, p, y, samples=20)
+    with pytest.raises(ArgumentTypeError, match=r"metric: gave a BrierParts, expected a number. Wrap it so that"):
+        bootstrap(ev.brier_parts, p, y)
 
 
 def test_faults_are_named():

@@ -103,13 +103,21 @@ def test_statements_say_what_was_found():
     assert "is not shown to differ from 0 at 0.01" in paired_t(D).statement(level=0.01)
 
 
-def test_equal_differences_are_no_finding():
-    found = paired_t([0.1] * 5)
-    assert found.p_value == 1.0
-    assert found.statistic == found.cohens_dz == np.inf
-    assert found.statement().startswith("All 5 differences are +0.1: repetition shows no variation")
-    assert paired_t([0.0] * 5).p_value == 1.0
-    assert "is not shown to differ" in paired_t([0.0] * 5).statement()
+@pytest.mark.parametrize("value", [0.1, -0.1, 0.0])
+def test_equal_differences_are_no_test_and_no_finding(value):
+    for found in (paired_t([value] * 5), corrected_resampled_t([value] * 5, train_size=4, test_size=1)):
+        assert (found.p_value, found.adjusted_p, found.smallest_p) == (1.0, 1.0, 1.0)
+        assert np.isnan(found.statistic)
+        assert (found.low, found.high) == (None, None)
+        assert found.mean == pytest.approx(value)
+        assert found.statement().startswith(f"All 5 differences are {value:g}: repetition shows no variation")
+    assert found.cohens_dz == (np.copysign(np.inf, value) if value else 0.0)
+
+
+def test_equal_differences_weaken_no_other_comparison_beyond_their_number():
+    tests = compare({"a": D, "b": D - 0.1, "c": np.zeros(5)}, "a", train_size=4, test_size=1)
+    assert tests["b"].adjusted_p == 1.0
+    assert tests["c"].adjusted_p == pytest.approx(2 * tests["c"].p_value)
     assert wilcoxon([0.1] * 5).p_value == 0.0625
 
 
@@ -150,7 +158,12 @@ def test_comparison_of_systems_is_adjusted():
     ("call", "message"),
     [
         (lambda: paired_t([1.0]), "differences: one pair"),
-        (lambda: paired_t([1.0, np.nan]), "differences: 1 of 2 rows are NaN"),
+        (lambda: paired_t([1.0, np.nan]), "differences: 1 of 2 rows are NaN .* Leave such pairs out."),
+        (lambda: paired_t([]), "differences: empty, and nothing can be computed from nothing"),
+        (lambda: wilcoxon([]), "differences: empty"),
+        (lambda: holm([]), "p_values: empty"),
+        (lambda: holm([np.nan]), "p_values: 1 of 1 rows are NaN .* Leave such tests out."),
+        (lambda: compare({"mask": D, "b": D * np.nan}, "mask", train_size=1, test_size=1), "b: 5 of 5 rows .* Compare"),
         (lambda: corrected_resampled_t(D, train_size=0, test_size=1), "train_size, test_size: got 0, 1"),
         (lambda: holm([0.1, 1.2]), r"p_values: range \[0.1, 1.2\], expected numbers in \[0, 1\]"),
         (lambda: compare({"a": D}, "b", train_size=1, test_size=1), "reference: 'b' has no scores. Systems: 'a'"),

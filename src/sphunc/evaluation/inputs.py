@@ -6,7 +6,8 @@ True where a row counts; what stands in rows that do not count (NaN, say) is nev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -34,19 +35,34 @@ def to_array(name: str, value: Numbers) -> np.ndarray:
 
 def flat_numbers(mask: Numbers | None = None, **arrays: Numbers) -> tuple[Float[np.ndarray, " row"], ...]:
     """Equally shaped arrays of finite numbers, as rows that count."""
+    return equal_numbers(arrays, mask)
+
+
+def equal_numbers(
+    arrays: Mapping[str, Numbers], mask: Numbers | None = None, *, remedy: str = "Mask rows without a value."
+) -> tuple[Float[np.ndarray, " row"], ...]:
+    """As :func:`flat_numbers`, for arrays of any name; ``remedy`` says what to do about a number that is not finite."""
     converted = {name: to_array(name, value) for name, value in arrays.items()}
     first, shape = next((name, array.shape) for name, array in converted.items())
     for name, array in converted.items():
         if array.shape != shape:
             raise ArgumentError(f"{name}: shape {array.shape} differs from {shape} of {first}. Give equal shapes.")
-    keep = counted(mask, shape)
-    return tuple(_finite(name, array[keep].astype(np.float64)) for name, array in converted.items())
+    keep = counted(mask, shape, first)
+    return tuple(_finite(name, array[keep].astype(np.float64), remedy) for name, array in converted.items())
 
 
-def counted(mask: Numbers | None, shape: tuple[int, ...]) -> Bool[np.ndarray, " ..."]:
-    """The mask as booleans of the given shape, all True when there is none; at least one row must count."""
+def counted(mask: Numbers | None, shape: tuple[int, ...], name: str = "rows") -> Bool[np.ndarray, " ..."]:
+    """The mask as booleans of the given shape, all True when there is none; at least one row must count.
+
+    Args:
+        mask: True where a row counts.
+        shape: of the rows.
+        name: what the caller calls the rows.
+    """
+    if 0 in shape:
+        raise ArgumentError(f"{name}: empty, and nothing can be computed from nothing. Leave such a set out.")
     keep = np.ones(shape, dtype=bool) if mask is None else to_array("mask", mask)
-    if keep.dtype != bool:
+    if keep.size and keep.dtype != bool:
         raise ArgumentTypeError(f"mask: expected booleans, got dtype {keep.dtype}. Compare first, as in mask > 0.")
     if keep.shape != shape:
         raise ArgumentError(f"mask: shape {keep.shape} differs from {shape} of the rows. Give one boolean per row.")
@@ -62,7 +78,7 @@ def class_probabilities(
     p = to_array(name, probabilities)
     if p.ndim < 2 or p.shape[-1] < 2:
         raise ArgumentError(f"{name}: shape {p.shape}, expected [..., C] with two classes or more on the last axis.")
-    return _simplex(name, p[counted(mask, p.shape[:-1])].astype(np.float64))
+    return _simplex(name, p[counted(mask, p.shape[:-1], name)].astype(np.float64))
 
 
 def class_forecast(
@@ -70,7 +86,7 @@ def class_forecast(
 ) -> tuple[Float[np.ndarray, "row class"], Int[np.ndarray, " row"]]:
     """Class probabilities ``[..., C]`` and labels ``[...]`` in 0 ... C-1, as rows that count."""
     p, y = to_array("probabilities", probabilities), to_array("labels", labels)
-    if y.dtype.kind not in "iu":
+    if y.size and y.dtype.kind not in "iu":  # numpy calls an empty list one of floating numbers
         raise ArgumentTypeError(f"labels: expected integers, got dtype {y.dtype}. Give class indices 0 ... C-1.")
     if p.shape[:-1] != y.shape:
         raise ArgumentError(f"labels: shape {y.shape} does not fit probabilities {p.shape}. Give one label per row.")
@@ -106,11 +122,13 @@ def unit_interval(name: str, values: Float[np.ndarray, " row"]) -> Float[np.ndar
     return values.clip(0.0, 1.0)
 
 
-def at_least(name: str, value: int, least: int) -> int:
-    """The number itself, refused below ``least``."""
+def at_least(name: str, value: Any, least: int) -> int:
+    """The whole number itself, refused below ``least``."""
+    if not isinstance(value, Integral):
+        raise ArgumentTypeError(f"{name}: got {value!r}, expected a whole number, {least} or more.")
     if value < least:
         raise ArgumentError(f"{name}: got {value}, expected {least} or more.")
-    return value
+    return int(value)
 
 
 def inside(name: str, value: float) -> float:
@@ -120,12 +138,11 @@ def inside(name: str, value: float) -> float:
     return value
 
 
-def _finite(name: str, values: np.ndarray) -> np.ndarray:
+def _finite(name: str, values: np.ndarray, remedy: str = "Mask rows without a value.") -> np.ndarray:
     faulty = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
     if faulty.size:
         raise ArgumentError(
-            f"{name}: {faulty.size} of {len(values)} rows are NaN or infinite, first at row {faulty[0]}. "
-            "Mask rows without a value."
+            f"{name}: {faulty.size} of {len(values)} rows are NaN or infinite, first at row {faulty[0]}. {remedy}"
         )
     return values
 

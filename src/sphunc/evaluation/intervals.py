@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sphunc._typing import Float, Int
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.evaluation.inputs import Numbers, at_least, inside, to_array
 
 
@@ -36,7 +37,7 @@ class Interval:
 
 
 def bootstrap(
-    metric: Callable[..., float],
+    metric: Callable[..., Any],
     *arrays: Numbers,
     clusters: Numbers | None = None,
     pivot: bool = False,
@@ -47,9 +48,10 @@ def bootstrap(
     """Bootstrap interval of ``metric(*arrays)``, rows (first axis) resampled together.
 
     Args:
-        metric: takes the arrays, gives a number. Wrap results that are values: ``lambda p, y: macro_auc(p, y).value``.
-            A difference of two systems on the same rows is a metric of three arrays. Two groups of rows are one array
-            and a flag: ``lambda u, new: out_of_distribution_auroc(u[~new], u[new])``.
+        metric: takes the arrays, gives a number, or a result with a number as ``value`` (as :func:`macro_auc` does).
+            Wrap results that hold several: ``lambda p, y: brier_parts(p, y).reliability``. A difference of two systems
+            on the same rows is a metric of three arrays. Two groups of rows are one array and a flag:
+            ``lambda u, new: out_of_distribution_auroc(u[~new], u[new])``.
         arrays: rows on the first axis, equally many. Flatten times and agents into rows and select what counts
             beforehand; draws go last: ``lambda x, y: crps_samples(x.T, y)``.
         clusters: a label per row; whole clusters are resampled. Give the agent when an agent has several rows, since
@@ -68,7 +70,7 @@ def bootstrap(
     """
     rows = [to_array(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
     grouping = _group(clusters, _common_length(rows))
-    estimate = float(metric(*rows))
+    estimate = _number(metric(*rows))
     rng = np.random.default_rng(seed)
     values = [_on_resample(metric, rows, grouping.draw(rng)) for _ in range(at_least("samples", samples, 2))]
     defined = np.array([value for value in values if value is not None])
@@ -81,14 +83,22 @@ def bootstrap(
     return Interval(estimate, low, high, level, len(defined), samples - len(defined))
 
 
-def _on_resample(
-    metric: Callable[..., float], rows: list[np.ndarray], index: Int[np.ndarray, " drawn"]
-) -> float | None:
+def _on_resample(metric: Callable[..., Any], rows: list[np.ndarray], index: Int[np.ndarray, " drawn"]) -> float | None:
     try:
-        return float(metric(*(array[index] for array in rows)))
+        return _number(metric(*(array[index] for array in rows)))
     except ArgumentError:
         # the metric took the rows themselves: only a degenerate resample can be at fault
         return None
+
+
+def _number(result: Any) -> float:
+    try:
+        return float(getattr(result, "value", result))
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"metric: gave a {type(result).__name__}, expected a number. Wrap it so that it gives one, as in "
+            "lambda p, y: brier_parts(p, y).reliability."
+        ) from None
 
 
 def _ends(values: Float[np.ndarray, " sample"], estimate: float, level: float, pivot: bool) -> tuple[float, float]:

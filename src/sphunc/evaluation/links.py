@@ -26,7 +26,8 @@ def base_rate(truth: Numbers, *, mask: Numbers | None = None) -> float:
 def precision_at_k(scores: Numbers, truth: Numbers, k: int = 10, *, mask: Numbers | None = None) -> float:
     """Expected share of true links among the k highest scores, ties in random order."""
     s, is_link = flat_truth(mask, scores=scores, truth=truth)
-    if at_least("k", k, 1) > len(s):
+    k = at_least("k", k, 1)
+    if k > len(s):
         raise ArgumentError(f"k: got {k}, more than the {len(s)} candidates. Give at most as many as there are.")
     return _top_precision(s, is_link, k)
 
@@ -42,7 +43,7 @@ def precision_at_k_per_target(
     s, is_link = flat_truth(mask, scores=scores, truth=truth)
     target, _ = flat_numbers(mask, targets=targets, truth=truth)
     _check_any_link(is_link)
-    at_least("k", k, 1)
+    k = at_least("k", k, 1)
     order = np.argsort(target, kind="stable")
     rows_of = np.split(order, np.flatnonzero(np.diff(target[order])) + 1)
     influenced = [rows for rows in rows_of if is_link[rows].any()]

@@ -14,7 +14,7 @@ from scipy import stats
 
 from sphunc._typing import Float
 from sphunc.errors import ArgumentError
-from sphunc.evaluation.inputs import Numbers, at_least, flat_numbers, inside
+from sphunc.evaluation.inputs import Numbers, at_least, equal_numbers, inside
 
 _NO_VARIATION = 1e-12  # standard deviation over largest difference that rounding alone explains
 
@@ -23,16 +23,20 @@ _NO_VARIATION = 1e-12  # standard deviation over largest difference that roundin
 class PairedTest:
     """A two-sided test that paired differences centre on 0.
 
+    Where all differences are equal, whether 0 or not, a t-test has no variation to test against: statistic NaN, no
+    interval, p-value and ``smallest_p`` 1, so that it is never a finding, nor one after Holm's control.
+
     Attributes:
         name: of the test.
         pairs: differences that entered.
         mean: their mean.
         low, high: 95 % interval of the mean (t, with the variance of the test); None where the test gives none.
-        statistic: t, or the smaller rank sum.
+        statistic: t, or the smaller rank sum; NaN where there is no test.
         p_value: two-sided, not adjusted.
         adjusted_p: after control for several comparisons; equals ``p_value`` when there is one.
-        smallest_p: the least p-value that the test can give with such pairs; 0 when there is no limit.
-        cohens_dz: mean over standard deviation of the differences; infinite when all are equal.
+        smallest_p: the least p-value that the test can give with such pairs; 0 when there is no limit, 1 when there is
+            no test.
+        cohens_dz: mean over standard deviation of the differences; infinite when all are equal, 0 when all are 0.
         hodges_lehmann: median of all pairwise means, robust against an odd cell.
     """
 
@@ -50,9 +54,9 @@ class PairedTest:
 
     def statement(self, level: float = 0.05, comparisons: int = 1) -> str:
         """The result in a plain sentence, or why there can be none at this level."""
-        if self.pairs > 0 and np.isinf(self.statistic):
+        if np.isnan(self.statistic):
             return (
-                f"All {self.pairs} differences are {self.mean:+.4g}: repetition shows no variation, and the "
+                f"All {self.pairs} differences are {self.mean:.4g}: repetition shows no variation, and the "
                 f"{self.name} can say nothing. Vary what the result depends on, such as the split."
             )
         cannot = wilcoxon_limit(self.pairs, level=level, comparisons=comparisons) if self.smallest_p > 0.0 else None
@@ -68,7 +72,8 @@ class PairedTest:
 def paired_t(differences: Numbers) -> PairedTest:
     """Student's paired t-test, right when pairs are independent; seeds on one split say nothing of other splits.
 
-    Equal differences show no variation to test against: the p-value is then 1, and the statement says so.
+    Equal differences show no variation to test against: there is then no test (see :class:`PairedTest`), and the
+    statement says so.
     """
     return _t_test("paired t-test", _differences(differences), 0.0)
 
@@ -137,7 +142,10 @@ def wilcoxon_limit(pairs: int, *, level: float = 0.05, comparisons: int = 1) -> 
 def cohens_dz(differences: Numbers) -> float:
     """Mean of the differences over their standard deviation; infinite when all are equal, 0 when all are 0."""
     d = _differences(differences)
-    return _ratio(float(d.mean()), _deviation(d))
+    mean, deviation = float(d.mean()), _deviation(d)
+    if deviation > 0.0:
+        return mean / deviation
+    return float(np.copysign(np.inf, mean)) if mean else 0.0
 
 
 def hodges_lehmann(differences: Numbers) -> float:
@@ -176,7 +184,8 @@ def compare(
     tests = {}
     for other in scores:
         if other != reference:
-            ours, theirs = flat_numbers(**{reference: scores[reference], other: scores[other]})
+            pair = {reference: scores[reference], other: scores[other]}
+            ours, theirs = equal_numbers(pair, remedy="Compare only cells that all systems have.")
             tests[other] = corrected_resampled_t(ours - theirs, train_size=train_size, test_size=test_size)
     if not tests:
         raise ArgumentError(f"scores: only {reference!r} is there. Give another system to compare with.")
@@ -185,18 +194,18 @@ def compare(
 
 
 def _t_test(name: str, d: Float[np.ndarray, " pair"], shared: float) -> PairedTest:
-    n, mean = len(d), float(d.mean())
+    n, mean, sizes = len(d), float(d.mean()), (cohens_dz(d), hodges_lehmann(d))
     error = _deviation(d) * float(np.sqrt(1.0 / n + shared))
-    t = _ratio(mean, error)
-    # without variation there is no test: equal differences must not pass as the strongest finding of all
-    p = 1.0 if np.isinf(t) else float(2.0 * stats.t.sf(abs(t), n - 1))
+    if error == 0.0:  # equal differences must not pass as the strongest finding of all
+        return PairedTest(name, n, mean, None, None, float("nan"), 1.0, 1.0, 1.0, *sizes)
+    t = mean / error
+    p = float(2.0 * stats.t.sf(abs(t), n - 1))
     half = float(stats.t.ppf(0.975, n - 1)) * error
-    smallest = 1.0 if np.isinf(t) else 0.0
-    return PairedTest(name, n, mean, mean - half, mean + half, t, p, p, smallest, cohens_dz(d), hodges_lehmann(d))
+    return PairedTest(name, n, mean, mean - half, mean + half, t, p, p, 0.0, *sizes)
 
 
 def _differences(differences: Numbers) -> Float[np.ndarray, " pair"]:
-    (d,) = flat_numbers(differences=differences)
+    (d,) = equal_numbers({"differences": differences}, remedy="Leave such pairs out.")
     if len(d) < 2:
         raise ArgumentError("differences: one pair, and nothing shows how much it varies. Run two seeds or more.")
     return d
@@ -207,14 +216,8 @@ def _deviation(d: Float[np.ndarray, " pair"]) -> float:
     return deviation if deviation > _NO_VARIATION * np.abs(d).max() else 0.0
 
 
-def _ratio(mean: float, error: float) -> float:
-    if error > 0.0:
-        return mean / error
-    return float(np.copysign(np.inf, mean)) if mean else 0.0
-
-
 def _p_values(p_values: Numbers) -> Float[np.ndarray, " test"]:
-    (p,) = flat_numbers(p_values=p_values)
+    (p,) = equal_numbers({"p_values": p_values}, remedy="Leave such tests out.")
     if p.min() < 0.0 or p.max() > 1.0:
         raise ArgumentError(f"p_values: range [{p.min():.4g}, {p.max():.4g}], expected numbers in [0, 1].")
     return p
