@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
 from sphunc.model.inputs import (
     check_callbacks,
     check_coverage,
@@ -17,6 +17,7 @@ from sphunc.model.inputs import (
     check_origin,
     check_origins,
     check_settings,
+    check_times,
     devices,
     plain_numbers,
     writable_folder,
@@ -67,6 +68,14 @@ def test_the_label_of_a_time_is_told_how_to_become_an_index(short_data) -> None:
         check_origin(short_data, date(2023, 1, 1))
     with pytest.raises(ArgumentTypeError, match=rf"origins=datetime.date\(2023, 1, 1\) {words}"):
         check_origins(short_data, [date(2023, 1, 1)])
+
+
+def test_times_of_another_kind_are_refused(short_data) -> None:
+    check_times(short_data, 2.5)
+    with pytest.raises(
+        DataError, match=r"times such as 3 \(int\), but fit saw times up to 'May' \(str\), .*; give times of"
+    ):
+        check_times(short_data, "May")
 
 
 def test_a_coverage_is_a_number() -> None:

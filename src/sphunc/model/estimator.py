@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sphunc._typing import Whole
 from sphunc.causal import InfluenceGraph
 from sphunc.causal.counts import seed_number
-from sphunc.errors import ArgumentError, ArgumentTypeError, CheckpointError, DataError, NotFittedError
+from sphunc.errors import ArgumentError, ArgumentTypeError, CheckpointError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, known_of
 from sphunc.model.bundle import has_bundle, remove_bundle
@@ -36,6 +36,7 @@ from sphunc.model.inputs import (
     check_origin,
     check_origins,
     check_settings,
+    check_times,
     plain_numbers,
     writable_folder,
 )
@@ -310,7 +311,7 @@ class SphUnc(WhatIf):
 
     def _unseen_origins(self, data: TemporalHypergraph) -> list[int]:
         horizon = self.config_.horizon
-        _check_times(data, self.known_.last)
+        check_times(data, self.known_.last)
         unseen = [o for o in range(data.num_times - horizon) if data.times[o + horizon] > self.known_.last]
         if not unseen:
             raise ArgumentError(
@@ -338,17 +339,6 @@ def _folder(resume: str | os.PathLike[str] | None, checkpoint: str | os.PathLike
     if len(set(given)) > 1:
         raise ArgumentError(f"resume is {resume} and checkpoint {checkpoint}; a run goes on in its own folder")
     return given[0] if given else None
-
-
-def _check_times(data: TemporalHypergraph, last: Any) -> None:
-    try:
-        _ = data.times[-1] > last
-    except TypeError:
-        raise DataError(
-            f"data has times such as {data.times[-1]!r} ({type(data.times[-1]).__name__}), but fit saw times up to "
-            f"{last!r} ({type(last).__name__}), so that none can be told to be later; give times of the same kind, or "
-            "name origins="
-        ) from None
 
 
 def _all(callbacks: Sequence[Callback]) -> Callback:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from sphunc.causal.counts import whole_number
-from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.config import SphUncConfig, check_setting, configure
 from sphunc.model.history import Callback
@@ -54,6 +54,18 @@ def check_origins(data: TemporalHypergraph, origins: object) -> list[int]:
     if not isinstance(origins, Iterable) or isinstance(origins, str):
         raise ArgumentTypeError(f"origins={origins!r} must be time indices, such as origins=[2, 3]")
     return [check_origin(data, origin, "origins") for origin in origins]
+
+
+def check_times(data: TemporalHypergraph, last: Any) -> None:
+    """Refuse times that cannot be told to be later than ``last``, a time that was seen before."""
+    try:
+        _ = data.times[-1] > last
+    except TypeError:
+        raise DataError(
+            f"data has times such as {data.times[-1]!r} ({type(data.times[-1]).__name__}), but fit saw times up to "
+            f"{last!r} ({type(last).__name__}), so that none can be told to be later; give times of the same kind, or "
+            "name origins="
+        ) from None
 
 
 def check_coverage(coverage: object) -> float | None:
