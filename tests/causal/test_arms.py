@@ -52,6 +52,16 @@ def test_a_push_moves_outcomes_its_way_with_an_error_that_falls() -> None:
     assert (few.outcome - many.outcome).abs().max() < 6 * float(few.error.max())
 
 
+def test_structures_that_differ_are_part_of_the_error() -> None:
+    one = moment(50)
+    present = torch.tensor([1.0, 1.0, 0.0, 0.0]).repeat_interleave(50)[None, :, None]
+    changed = one.factual + present * torch.tensor([2.0, 0.0, 0.0])
+    effects = compare(Moment(one.factual, changed, torch.zeros(N)), reading(), 50, keep_samples=True)
+    by_structure = (effects.samples.view(N, Q, 50, C).mean(2) - effects.factual.unsqueeze(1))[..., 0]
+    assert torch.allclose(effects.error[:, 0], by_structure.std(1) / Q**0.5, rtol=0.2)
+    assert (effects.entropy_error > 0).all()
+
+
 def test_a_single_draw_has_no_error() -> None:
     assert compare(moment(1, push=1.0), reading(), 1).error.isnan().all()
 

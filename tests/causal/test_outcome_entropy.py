@@ -5,7 +5,9 @@ import math
 import pytest
 import torch
 
-from sphunc.causal.outcome_entropy import class_entropies, correction, entropy, latent_bound, number_entropies
+from sphunc.causal.design import Layout
+from sphunc.causal.monte_carlo import variance_of_mean
+from sphunc.causal.outcome_entropy import class_entropies, correction, entropy, latent_bound, number_entropies, told
 from sphunc.sphere import mean_resultant_length, vmf_entropy
 
 
@@ -13,6 +15,14 @@ def drawn(agents, draws, classes, seed, spread=1.0):
     g = torch.Generator().manual_seed(seed)
     lean = torch.linspace(2.0, 0.0, classes, dtype=torch.double)
     return torch.softmax(lean + spread * torch.randn(agents, draws, classes, generator=g, dtype=torch.double), -1)
+
+
+def of_draws(p):
+    """Entropies of one known structure, from its draws ``[N, R, C]``."""
+    mean, by_class, layout = p.mean(1), p.permute(2, 1, 0), Layout(1, 1, p.shape[1])
+    variance = variance_of_mean(by_class, layout).mT
+    error = variance_of_mean(told(by_class, mean), layout).sqrt()
+    return class_entropies(mean, variance, p.mean(1, keepdim=True), torch.zeros_like(p[:, :1]), error)
 
 
 def test_correction_removes_the_bias_and_equals_the_jackknife() -> None:
@@ -31,10 +41,11 @@ def test_correction_removes_the_bias_and_equals_the_jackknife() -> None:
 def test_parts_add_up_and_identification_is_zero_when_structures_agree() -> None:
     p = drawn(6, 8, 3, 2)
     same = p.mean(1, keepdim=True).expand(-1, 4, -1)
-    known = class_entropies(p.mean(1), p, same, torch.zeros_like(same))
+    nothing = torch.zeros(6, 3, dtype=torch.double)
+    known = class_entropies(p.mean(1), p.var(1) / 8, same, torch.zeros_like(same), nothing[:, 0])
     assert (known.identification == 0).all()
     other = drawn(6, 4, 3, 3, 3.0)
-    unknown = class_entropies(other.mean(1), other[:, :1].expand(-1, 8, -1), other, torch.zeros_like(other))
+    unknown = class_entropies(other.mean(1), nothing, other, torch.zeros_like(other), nothing[:, 0])
     assert (unknown.identification > 0.01).all()
     for parts in (known, unknown):
         assert torch.equal(parts.within + parts.identification, parts.total)
@@ -44,8 +55,9 @@ def test_parts_add_up_and_identification_is_zero_when_structures_agree() -> None
 
 def test_certainty_has_entropy_zero_without_a_sign() -> None:
     sure = torch.tensor([[1.0, 0.0]])
-    classes = class_entropies(sure, torch.zeros(1, 4, 2), sure.unsqueeze(1).expand(-1, 3, -1), torch.zeros(1, 3, 2))
-    numbers = number_entropies(torch.zeros(1, 3, 4, 1), torch.ones(1, 1), torch.ones(1, 1))
+    same = sure.unsqueeze(1).expand(-1, 3, -1)
+    classes = class_entropies(sure, torch.zeros(1, 2), same, torch.zeros(1, 3, 2), torch.zeros(1))
+    numbers = number_entropies(torch.zeros(1, 12, 1), torch.ones(1, 1), torch.ones(1, 1), Layout(1, 3, 4))
     for part in (classes.total, classes.within, classes.identification, numbers.identification):
         assert part.item() == 0.0
         assert math.copysign(1.0, part.item()) == 1.0
@@ -55,29 +67,32 @@ def test_error_is_that_of_repeated_experiments_and_falls_with_the_root() -> None
     errors = {}
     for R in (10, 1000):
         p = drawn(300, R, 4, R)
-        parts = class_entropies(p.mean(1), p, p.mean(1, keepdim=True), torch.zeros(300, 1, 4))
+        parts = of_draws(p)
         assert float(parts.error.mean()) == pytest.approx(float(parts.total.std()), rel=0.25)
         errors[R] = float(parts.error.mean())
     assert errors[10] / errors[1000] == pytest.approx(10.0, rel=0.15)
-    single = drawn(3, 1, 4, 0)
-    assert class_entropies(single[:, 0], single, single, torch.zeros(3, 1, 4)).error.isnan().all()
+    single = of_draws(drawn(3, 1, 4, 0))
+    assert single.error.isnan().all()
+    assert single.total.isfinite().all()
 
 
 def test_entropy_never_exceeds_that_of_the_uniform_law() -> None:
     p = drawn(50, 3, 3, 5, 4.0)
     flat = torch.full((50, 3), 1 / 3, dtype=torch.double)
-    assert class_entropies(flat, p, p[:, :1], torch.zeros(50, 1, 3)).total.max() <= math.log(3) + 1e-12
+    unsure, nothing = p.var(1) / 3, torch.zeros(50, dtype=torch.double)
+    parts = class_entropies(flat, unsure, p[:, :1], torch.zeros_like(p[:, :1]), nothing)
+    assert parts.total.max() <= math.log(3) + 1e-12
 
 
 def test_numbers_have_the_entropy_of_their_mixture() -> None:
     g = torch.Generator().manual_seed(6)
-    means = 1.5 * torch.randn(8, 10, 40, 1, generator=g)
+    means = 1.5 * torch.randn(8, 400, 1, generator=g)
     noise = torch.full((8, 1), 0.75)
-    parts = number_entropies(means, noise, noise + means.flatten(1, 2).var(1))
+    parts = number_entropies(means, noise, noise + means.var(1), Layout(1, 10, 40))
     wanted = 0.5 * math.log(2 * math.pi * math.e * (0.75 + 1.5**2))
     assert torch.allclose(parts.total, torch.full((8,), wanted), atol=0.12)
     assert torch.equal(parts.within + parts.identification, parts.total)
-    still = number_entropies(torch.zeros(2, 3, 4, 2), torch.ones(2, 2), torch.ones(2, 2))
+    still = number_entropies(torch.zeros(2, 12, 2), torch.ones(2, 2), torch.ones(2, 2), Layout(1, 3, 4))
     assert torch.allclose(still.total, torch.full((2,), math.log(2 * math.pi * math.e)), atol=1e-5)
     assert (still.identification == 0).all()
 

@@ -105,6 +105,14 @@ def test_structures_share_their_noise() -> None:
     assert torch.equal(by[3:, 0], by[3:, 2])
 
 
+def test_blocks_of_structures_have_noise_of_their_own() -> None:
+    moments = [last(mechanism(), start(), Action(), design([(0.5, 0.5, 0.0)] * count, draws=3)) for count in (20, 40)]
+    few, many = (moment.factual.unflatten(1, (-1, 20, 3)) for moment in moments)
+    assert torch.allclose(many[:, 0], few[:, 0], atol=1e-6)
+    assert torch.equal(many[:, 1, 0], many[:, 1, 19])
+    assert (many[:, 0, 0] - many[:, 1, 0]).abs().amin((1, 2)).min() > 0
+
+
 def test_stochastic_draws_from_its_law_and_shift_turns() -> None:
     mu = unit(D, seed=5)
     draw = Action((do(0, mu, "draw", 30.0, Stochastic("x", "y", 30.0)),))

@@ -7,7 +7,7 @@ import torch
 from sphunc.causal.interventions import Do, Shift
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.model.config import SphUncConfig
-from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
+from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of, usual_structures
 from sphunc.model.situation import no_links
 from sphunc.model.structure import no_structure
 
@@ -18,6 +18,8 @@ def test_amounts_take_the_settings_and_leave_draws_for_every_structure(short_dat
     amounts = Amounts().settled(short_data, CONFIG)
     assert (amounts.origin, amounts.horizon, amounts.samples, amounts.structures) == (3, 1, 100, 20)
     assert Amounts(samples=10).settled(short_data, CONFIG).structures == 2
+    assert [usual_structures(samples) for samples in (1, 99, 199, 200, 400, 2000)] == [1, 20, 20, 40, 80, 400]
+    assert usual_structures(2000, links=10**6) == 20
     assert Amounts(samples=3, structures=9).settled(short_data, CONFIG).structures == 3
 
 

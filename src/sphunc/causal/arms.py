@@ -7,15 +7,17 @@ from dataclasses import dataclass, fields
 import torch
 
 from sphunc._typing import Float, Tensor
-from sphunc.causal.design import Moment
+from sphunc.causal.design import Layout, Moment
+from sphunc.causal.monte_carlo import variance_of_mean
 from sphunc.causal.outcome_entropy import (
     LEAST_VARIANCE,
     Entropies,
     class_entropies,
     number_entropies,
-    variance_of_mean,
+    spread_of_mean,
+    told,
 )
-from sphunc.causal.reading import Anchor, ClassReading, NumberReading, anchored, put_columns, weighted
+from sphunc.causal.reading import Anchor, ClassReading, NumberReading, anchored, columns, put_columns, weighted
 
 BLOCK = 800_000
 """Numbers of a block of agents: what is read of them stays in the cache."""
@@ -28,7 +30,7 @@ class Comparison:
     Attributes:
         outcome: law after the intervention: probabilities ``[N, C]``, or means ``[N, K]``.
         factual: the same without it.
-        error: Monte Carlo standard error of their difference; NaN with a single draw.
+        error: Monte Carlo standard error of their difference, over structures and draws; NaN with a single draw.
         variance: of numbers ``[N, K]``; empty for classes.
         total: entropy ``[N]``, with its parts ``within`` and ``identification``, and its ``entropy_error``.
         samples: law of every sample after the intervention ``[N, S, C or K]``; empty unless asked for.
@@ -62,7 +64,7 @@ def compare(
     Args:
         moment: both arms after a step.
         reading: how outcomes are read then, for all agents.
-        draws: R; samples are ordered by structure, then draw.
+        draws: R; samples are ordered by structure, then draw, in the blocks of :class:`Layout`.
         start: comparison of the step before, which saves iterations.
         keep_samples: also return the law of every sample.
     """
@@ -104,53 +106,55 @@ def _classes(
     factual, reached = (logits.permute(2, 1, 0) for logits in arms)
     q, tie = anchored(reading.odds(factual, rooms[0]), reading.target, start)
     C, samples, agents = q.shape
-    split = q.view(C, samples // draws, draws, agents)
-    at_draw = split.mean(1)
+    layout = Layout.of(samples // draws, draws)
+    split = q.view(C, *layout.shape, agents)
+    at_draw = split.mean(2)
     target = reading.target.mT.contiguous()
+    gap = torch.zeros(C, samples, 0)
     if len(rows):
-        after = reading.rows(rows).odds(reached, rooms[1])
-        put_columns(q, rows, weighted(after, tie.log_weights[rows]))
-    by_draw = (split.mean(1) - at_draw).permute(2, 1, 0) if len(rows) else torch.zeros(agents, draws, C)
-    outcome = _law(reading.target + by_draw.mean(1))
+        after = weighted(reading.rows(rows).odds(reached, rooms[1]), tie.log_weights[rows])
+        gap = after - columns(q, rows)
+        put_columns(q, rows, after)
+    outcome = _law(reading.target.index_add(0, rows, gap.mean(1).mT))
     shifted = (
-        _law((q + (target - at_draw.mean(1)).unsqueeze(1)).permute(2, 1, 0)) if keep else torch.empty(agents, 0, C)
+        _law((q + (target - at_draw.mean((1, 2))).unsqueeze(1)).permute(2, 1, 0)) if keep else torch.empty(agents, 0, C)
     )
-    change = split.sub_(at_draw.unsqueeze(1))
-    own = change.mean(2)
-    spread = variance_of_mean(change, 2).permute(2, 1, 0)
+    change = split.sub_(at_draw.unsqueeze(2))
+    own, spread = change.mean(3).flatten(1, 2), spread_of_mean(change, 3).flatten(1, 2)
     by_structure = _law((target.unsqueeze(1) + own).permute(2, 1, 0))
-    entropies = class_entropies(outcome, by_draw, by_structure, spread)
-    return _comparison(outcome, reading.target, by_draw, outcome[:, :0], entropies, shifted, tie)
+    # Those who were not reached are the same in both arms: what happens to them has no error.
+    variance = torch.zeros(agents, C).index_copy_(0, rows, variance_of_mean(gap, layout).mT)
+    unsure = torch.zeros(agents).index_copy_(0, rows, variance_of_mean(told(gap, outcome[rows]), layout).sqrt())
+    entropies = class_entropies(outcome, variance, by_structure, spread.permute(2, 1, 0), unsure)
+    return _comparison(outcome, reading.target, variance.sqrt(), outcome[:, :0], entropies, shifted, tie)
 
 
 def _numbers(arms: tuple[Tensor, Tensor], rows: Tensor, reading: NumberReading, draws: int, keep: bool) -> Comparison:
     before = reading.means(arms[0].contiguous())
     after = before.index_copy(0, rows, reading.means(arms[1].contiguous())) if len(rows) else before
-    agents, samples, K = before.shape
-    shape = (agents, samples // draws, draws, K)
-    by_draw = (after - before).view(shape).mean(1)
-    outcome = reading.target + by_draw.mean(1)
+    layout = Layout.of(before.shape[1] // draws, draws)
+    gap = after - before
+    outcome = reading.target + gap.mean(1)
     spread_before, spread_after = before.var(1, correction=0), after.var(1, correction=0)
     noise = torch.maximum(reading.variance - spread_before, LEAST_VARIANCE * reading.variance)
     variance = torch.maximum(reading.variance + (spread_after - spread_before), noise)
     shifted = after + (reading.target - before.mean(1)).unsqueeze(1)
-    entropies = number_entropies(shifted.view(shape), noise, variance)
+    entropies = number_entropies(shifted, noise, variance, layout)
     samples_kept = shifted if keep else shifted[:, :0]
     untied = Anchor(outcome[:, :0], outcome[:, :0, None])
-    return _comparison(outcome, reading.target, by_draw, variance, entropies, samples_kept, untied)
+    error = variance_of_mean(gap.permute(2, 1, 0), layout).mT.sqrt()
+    return _comparison(outcome, reading.target, error, variance, entropies, samples_kept, untied)
 
 
 def _comparison(
     outcome: Tensor,
     factual: Tensor,
-    by_draw: Tensor,
+    error: Tensor,
     variance: Tensor,
     entropies: Entropies,
     samples: Tensor,
     tie: Anchor,
 ) -> Comparison:
-    R = by_draw.shape[1]
-    error = variance_of_mean(by_draw, 1).sqrt() if R > 1 else torch.full_like(outcome, torch.nan)
     parts = entropies.total, entropies.within, entropies.identification, entropies.error
     return Comparison(outcome, factual, error, variance, *parts, samples, tie.log_weights, tie.inverse)
 

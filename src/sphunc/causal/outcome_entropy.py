@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import torch
 
 from sphunc._typing import Float, Tensor
+from sphunc.causal.design import Layout
+from sphunc.causal.monte_carlo import variance_of_mean
 from sphunc.sphere import concentration_from_resultant, vmf_entropy
 
 RAREST = 1e-6
@@ -54,7 +56,7 @@ def correction(p: Float[Tensor, "class *batch"], variance: Float[Tensor, "class 
     return (variance / p.clamp(min=RAREST)).mul_(p > RAREST).sum(0).mul_(0.5)
 
 
-def variance_of_mean(values: Tensor, dim: int) -> Tensor:
+def spread_of_mean(values: Tensor, dim: int) -> Tensor:
     """Variance of the mean over the draws along ``dim``, 0 of a single one.
 
     Draw by draw: of few draws in any order of memory several times faster than torch's ``var``.
@@ -69,25 +71,25 @@ def variance_of_mean(values: Tensor, dim: int) -> Tensor:
 
 def class_entropies(
     mean: Float[Tensor, "agent class"],
-    by_draw: Float[Tensor, "agent draw class"],
+    variance: Float[Tensor, "agent class"],
     by_structure: Float[Tensor, "agent structure class"],
     structure_variance: Float[Tensor, "agent structure class"],
+    error: Float[Tensor, " agent"],
 ) -> Entropies:
     r"""Total, within and identification of class outcomes.
 
     Args:
         mean: :math:`\bar p`.
-        by_draw: what each draw of the noise gives, over all structures, up to a constant.
+        variance: of this mean over samples; NaN where a single draw does not tell.
         by_structure: :math:`p_q` of each structure.
         structure_variance: variance of the mean of each of them over draws.
+        error: standard error of the total, that of the mean of :func:`told` over samples.
     """
-    R = by_draw.shape[1]
     # Classes first: sums over few classes then run along rows of agents.
-    p, draws, each, variances = (
-        value.movedim(-1, 0).transpose(1, -1).contiguous()
-        for value in (mean, by_draw, by_structure, structure_variance)
+    p, each, variances = (
+        value.movedim(-1, 0).transpose(1, -1).contiguous() for value in (mean, by_structure, structure_variance)
     )
-    total = (entropy(p) + correction(p, variance_of_mean(draws, 1))).clamp(max=math.log(len(p)))
+    total = (entropy(p) + correction(p, variance.mT.nan_to_num())).clamp(max=math.log(len(p)))
     if each.shape[1] == 1:
         identification = torch.zeros_like(total)
     else:
@@ -96,10 +98,14 @@ def class_entropies(
         # Equal structures differ from their mean by rounding only.
         same = (each.amax(1) - each.amin(1)).amax(0) < RAREST
         identification = torch.where(same, 0.0, identification)
-    slope = p.clamp(min=RAREST).log().unsqueeze(1)
-    told = (draws * slope).sum(0)
-    error = variance_of_mean(told, 0).sqrt() if R > 1 else torch.full_like(total, math.nan)
     return _parts(total, identification, error)
+
+
+def told(
+    samples: Float[Tensor, "class sample agent"], mean: Float[Tensor, "agent class"]
+) -> Float[Tensor, "sample agent"]:
+    r"""What each sample adds to the entropy of the mean, up to sign and a constant: :math:`\sum_c p_c \log \bar p_c`."""
+    return (samples * mean.clamp(min=RAREST).log().mT.unsqueeze(1)).sum(0)
 
 
 def _parts(total: Tensor, identification: Tensor, error: Tensor) -> Entropies:
@@ -110,9 +116,10 @@ def _parts(total: Tensor, identification: Tensor, error: Tensor) -> Entropies:
 
 
 def number_entropies(
-    means: Float[Tensor, "agent structure draw number"],
+    means: Float[Tensor, "agent sample number"],
     noise: Float[Tensor, "agent number"],
     variance: Float[Tensor, "agent number"],
+    layout: Layout,
 ) -> Entropies:
     r"""The same for numbers, whose law is a mixture of Gaussians around the samples' means.
 
@@ -123,16 +130,14 @@ def number_entropies(
         means: of each sample.
         noise: variance of a sample's law.
         variance: of the whole.
+        layout: of the samples.
     """
-    agents, Q, R, _ = means.shape
-    density = _mixture_log_density(means.flatten(1, 2), noise)
-    total = -density.mean(1)
-    between = means.mean(2).var(1, correction=0) if Q > 1 else torch.zeros_like(variance)
+    density = _mixture_log_density(means, noise)
+    by_structure = means.unflatten(1, layout.shape).mean(3)
+    between = by_structure.var(2, correction=0).mean(1) if layout.structures > 1 else torch.zeros_like(variance)
     share = (between / variance).clamp(0.0, LARGEST_SHARE)
     identification = -0.5 * torch.log1p(-share).sum(-1)
-    by_draw = density.view(agents, Q, R).mean(1)
-    error = variance_of_mean(by_draw, 1).sqrt() if R > 1 else torch.full_like(total, math.nan)
-    return _parts(total, identification, error)
+    return _parts(-density.mean(1), identification, variance_of_mean(density.mT, layout).sqrt())
 
 
 def _mixture_log_density(points: Tensor, noise: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
 r"""Two arms of one simulation, with and without an intervention, under the same noise and the same structures.
 
-A sample is one structure with one draw of all noise. Draws are shared by structures and by arms: what differs between
-them is effect and not chance. States of R draws move together, one sparse product per structure and step; the cost is
-linear in samples x horizon x links. The changed arm is carried only where it departs from the factual one: agents whom
-no intervention has reached yet are the same in both.
+A sample is one structure with one draw of all noise. Draws are shared by arms, and by the structures of a block: what
+differs between them is effect and not chance. States of R draws move together, one sparse product per structure and
+step; the cost is linear in samples x horizon x links. The changed arm is carried only where it departs from the factual
+one: agents whom no intervention has reached yet are the same in both.
 """
 
 from __future__ import annotations
@@ -62,10 +62,13 @@ def simulate(
     """
     world = _World(mechanism, start, action, design)
     world.room = torch.empty(len(mechanism.bias), design.samples, world.agents) if fleeting else None
-    first = world.noise(0)
-    begun = world.begin(first)
-    states = [begun] * len(design.strengths)
-    departures = [world.depart(begun, first)] * len(design.strengths)
+    states: list[_States] = []
+    departures: list[_Departure] = []
+    for _ in range(design.layout.blocks):
+        first = world.noise(0, len(states))
+        begun = world.begin(first)
+        states += [begun] * design.layout.structures
+        departures += [world.depart(begun, first)] * design.layout.structures
     for step in range(1, design.horizon + 1):
         yield world.advance(step, states, departures)
 
@@ -75,6 +78,7 @@ class _World:
 
     def __init__(self, mechanism: Mechanism, start: Start, action: Action, design: Design) -> None:
         self.design, self.agents, self.start, self.action = design, len(start.eta), start, action
+        self.layout = design.layout
         self.dim = mechanism.dim
         mechanism = mechanism.driven()
         self.basis = _basis(mechanism, start, action, design)
@@ -94,8 +98,10 @@ class _World:
         inside = vectors @ self.basis
         return inside, (vectors.square().sum(-1) - inside.square().sum(-1)).clamp(min=0)
 
-    def noise(self, step: int) -> Noise:
-        return draw_noise(self.agents, range(self.design.draws), self.rank, self.dim, seed=self.design.seed, step=step)
+    def noise(self, step: int, q: int) -> Noise:
+        """Noise of the block that structure q belongs to."""
+        draws = self.layout.draws_of(q)
+        return draw_noise(self.agents, draws, self.rank, self.dim, seed=self.design.seed, step=step)
 
     def begin(self, noise: Noise) -> _States:
         """Draw states from the belief at the origin."""
@@ -122,7 +128,7 @@ class _World:
 
     def advance(self, step: int, states: list[_States], departures: list[_Departure]) -> Moment:
         """Move all samples one step; returns what is read."""
-        S, noise = self.design.samples, self.noise(step)
+        S, noise = self.design.samples, self.noise(step, 0)
         reached = [self.reached(step, self.acted_on(q, step, gone.rows)) for q, gone in enumerate(departures)]
         rows = torch.unique(torch.cat(reached))
         shape = len(self.mechanism.bias), S
@@ -133,6 +139,7 @@ class _World:
         for q, whom in enumerate(reached):
             part = slice(q * self.design.draws, (q + 1) * self.design.draws)
             before, gone = states[q], departures[q]
+            noise = noise if q == 0 or not self.layout.is_last(q - 1) else self.noise(step, q)
             states[q] = self.move(before, q, step, noise, read[:, part])
             total += states[q].inside
             squares += self.squares(states[q])
@@ -141,8 +148,8 @@ class _World:
                 view = other[:, part], torch.searchsorted(rows, whom)
                 departures[q] = self.diverge(step, q, (before, gone, states[q]), whom, noise, view)
                 self.collect(states[q], departures[q], mean, square)
-            # The states of the origin are those of every structure.
-            self.spare = before if step > 1 or q + 1 == len(reached) else None
+            # The states of the origin are those of every structure of a block.
+            self.spare = before if step > 1 or self.layout.is_last(q) else None
         mean += total.sum(1)
         square += squares.sum(1)
         resultant = (row_sums(mean.square()) - square) / max(1, S * (S - 1))

@@ -10,6 +10,7 @@ import torch
 
 from sphunc.causal.action import Action, Direct, Names, resolve
 from sphunc.causal.counts import seed_number, whole_number
+from sphunc.causal.design import Layout
 from sphunc.causal.interventions import Plan, Policy, Shift, Stochastic, flatten
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
@@ -19,9 +20,12 @@ from sphunc.model.situation import Scenario, groups_at_origin
 from sphunc.model.structure import WHY_NONE, Structure
 
 STRUCTURES = 20
-"""Structures drawn by default; every one of them meets the same draws of the noise."""
+"""Structures drawn by default, for up to a hundred samples; for more of them as many as leave five draws each."""
 FEWEST_DRAWS = 4
 """Draws of the noise that every structure meets, where the samples allow: fewer tell no Monte Carlo error."""
+USUAL_DRAWS = 5
+MOST_STRENGTHS = 2**24
+"""Structures times links, by default: beyond it they take more memory than their states do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +46,16 @@ class Amounts:
     structures: Any = None
     seed: Any = 0
 
-    def settled(self, data: TemporalHypergraph, config: SphUncConfig) -> Amounts:
-        """Return amounts without None; values that are no whole numbers, or too small, are refused."""
+    def settled(self, data: TemporalHypergraph, config: SphUncConfig, links: int = 0) -> Amounts:
+        """Return amounts without None; values that are no whole numbers, or too small, are refused.
+
+        Args:
+            data: to ask about.
+            config: with settings for what is None.
+            links: that each structure has.
+        """
         samples = whole_number("samples", config.samples if self.samples is None else self.samples, least=1)
-        count = max(1, min(STRUCTURES, samples // FEWEST_DRAWS)) if self.structures is None else self.structures
+        count = usual_structures(samples, links) if self.structures is None else self.structures
         return Amounts(
             origin=_origin(data, self.origin),
             horizon=whole_number("horizon", config.horizon if self.horizon is None else self.horizon, least=1),
@@ -53,6 +63,13 @@ class Amounts:
             structures=min(samples, whole_number("structures", count, least=1)),
             seed=seed_number(self.seed),
         )
+
+
+def usual_structures(samples: int, links: int = 0) -> int:
+    """Structures that are drawn for so many samples of so many links, in whole blocks of 20 where there are more."""
+    few = max(1, min(STRUCTURES, samples // FEWEST_DRAWS))
+    most = min(samples // USUAL_DRAWS, MOST_STRENGTHS // max(1, links))
+    return max(few, most // STRUCTURES * STRUCTURES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +98,11 @@ class Query:
     def draws(self) -> int:
         """Draws of the noise that every structure meets."""
         return -(-self.amounts.samples // len(self.scenario.strengths))
+
+    @property
+    def layout(self) -> Layout:
+        """Which structures meet which draws."""
+        return Layout.of(len(self.scenario.strengths), self.draws)
 
     def action(self, direct: Direct) -> Action:
         """Interventions put on this system."""

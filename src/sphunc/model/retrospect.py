@@ -10,10 +10,19 @@ from torch import Tensor
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison
 from sphunc.causal.counterfactual import COUPLING, abduct, act, coupled_outcomes, force, replay
+from sphunc.causal.design import Layout
 from sphunc.causal.interventions import Plan, Policy, Stochastic
 from sphunc.causal.mechanism import company
+from sphunc.causal.monte_carlo import variance_of_mean
 from sphunc.causal.noise import draw_noise, perturb
-from sphunc.causal.outcome_entropy import class_entropies, latent_bound, number_entropies
+from sphunc.causal.outcome_entropy import (
+    Entropies,
+    class_entropies,
+    latent_bound,
+    number_entropies,
+    spread_of_mean,
+    told,
+)
 from sphunc.causal.reading import ClassReading, NumberReading
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
@@ -56,7 +65,7 @@ def retrospect(situation: Situation, action: Action, query: Query, seen: Tempora
         before = torch.cat([path[step][0] for path in paths], 1)
         after = torch.cat([path[step][1] for path in paths], 1)
         outcome, mask = _seen_outcome(situation, seen, query.amounts.origin + step + 1)
-        comparisons.append(_compare(situation.readings[step], before, after, outcome, mask, query.draws))
+        comparisons.append(_compare(situation.readings[step], before, after, outcome, mask, query.layout))
         mean = torch.stack([path[step][2] for path in paths]).sum(0)
         S = before.shape[1]
         resultant = (mean.square().sum(-1) - S) / max(1, S * (S - 1))
@@ -71,7 +80,7 @@ def _path(situation: Situation, action: Action, query: Query, q: int) -> list[tu
     seed, origin, agents = query.amounts.seed, query.amounts.origin, len(start.eta)
 
     def drawn(eta: Tensor, step: int) -> Tensor:
-        noise = draw_noise(agents, range(R), mechanism.dim, mechanism.dim, seed=seed, step=step)
+        noise = draw_noise(agents, query.layout.draws_of(q), mechanism.dim, mechanism.dim, seed=seed, step=step)
         length = eta.norm(dim=-1)
         return perturb(eta, length, None, length, noise, mechanism.dim)
 
@@ -111,29 +120,31 @@ def _seen_outcome(situation: Situation, seen: TemporalHypergraph, time: int) -> 
 
 
 def _compare(
-    reading: ClassReading | NumberReading, before: Tensor, after: Tensor, outcome: Tensor, mask: Tensor, draws: int
+    reading: ClassReading | NumberReading, before: Tensor, after: Tensor, outcome: Tensor, mask: Tensor, layout: Layout
 ) -> Comparison:
-    agents, samples, _ = before.shape
-    shape = (agents, samples // draws, draws, before.shape[-1])
     if isinstance(reading, ClassReading):
         laws = reading.probabilities(before), reading.probabilities(after)
         factual, other = coupled_outcomes(*laws, outcome, mask)
         variance = other[:, 0, :0]
     else:
         factual, other, variance = _numbers(reading, before, after, outcome, mask)
-    split = other.view(shape)
-    by_draw = (other - factual).view(shape).mean(1)
-    mean, by_structure = other.mean(1), split.mean(2)
+    mean = other.mean(1)
     if isinstance(reading, ClassReading):
-        spread = split.var(2) / draws if draws > 1 else torch.zeros_like(by_structure)
-        entropies = class_entropies(mean, split.mean(1), by_structure, spread)
+        entropies = _entropies(other, mean, layout)
     else:
         noise = torch.where(mask.unsqueeze(-1), 0.05 * reading.variance, reading.variance)
-        entropies = number_entropies(split, noise, torch.maximum(variance, noise))
-    R = by_draw.shape[1]
-    error = by_draw.std(1) / R**0.5 if R > 1 else torch.full_like(mean, torch.nan)
+        entropies = number_entropies(other, noise, torch.maximum(variance, noise), layout)
+    error = variance_of_mean((other - factual).permute(2, 1, 0), layout).mT.sqrt()
     parts = entropies.total, entropies.within, entropies.identification, entropies.error
     return Comparison(mean, factual.mean(1), error, variance, *parts, other, mean[:, :0], mean[:, :0, None])
+
+
+def _entropies(laws: Tensor, mean: Tensor, layout: Layout) -> Entropies:
+    by_class = laws.permute(2, 1, 0)
+    split = laws.unflatten(1, (-1, layout.draws))
+    error = variance_of_mean(told(by_class, mean), layout).sqrt()
+    variance = variance_of_mean(by_class, layout).mT
+    return class_entropies(mean, variance, split.mean(2), spread_of_mean(split, 2), error)
 
 
 def _numbers(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +15,10 @@ from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
 from sphunc.causal.counts import is_whole
-from sphunc.causal.design import Design
+from sphunc.causal.design import Design, Layout
 from sphunc.causal.effects import Effect
 from sphunc.causal.interventions import Do, Intervention, Plan, Shift, flatten
+from sphunc.causal.monte_carlo import variance_of_mean
 from sphunc.causal.outcome_entropy import latent_bound
 from sphunc.causal.simulate import simulate
 from sphunc.errors import ArgumentError
@@ -100,7 +100,8 @@ class WhatIf(ABC):
             origin: time index to start from; the last time by default.
             horizon: steps to simulate; that of the model by default.
             samples: Monte Carlo samples, rounded up to a multiple of ``structures``; the setting by default.
-            structures: drawn from the posterior; at most 20 by default, so that each meets several draws of the noise.
+            structures: drawn from the posterior; 20 by default, beyond 100 samples a fifth of them, so that each meets
+                several draws of the noise and errors fall with the root of ``samples``.
             seed: of noise and structures.
             scenario: links that act in place of those learned, for models and comparisons without them.
 
@@ -240,7 +241,7 @@ class WhatIf(ABC):
         self._check_fitted(asked)
         plan = check_plan(interventions, self.config_)
         data = check_data(asked, data)
-        amounts = amounts.settled(data, self.config_)
+        amounts = amounts.settled(data, self.config_, self.structure_.links.shape[1])
         past = self._prepare(data.until(amounts.origin))
         is_learned = scenario is None
         if scenario is None:
@@ -275,6 +276,7 @@ class WhatIf(ABC):
             origin=query.past.times[-1],
             times=tuple(next_time(query.data.times, amounts.origin + step) for step in steps),
             class_names=self.known_.classes,
+            outcome_names=self.known_.outcomes,
             outcomes=stacked("outcome"),
             factual_outcomes=stacked("factual"),
             effect_errors=stacked("error"),
@@ -319,10 +321,8 @@ def contrast(alternative: Effect, reference: Effect, target: Hashable) -> Contra
     i = alternative.agents.index(target)
     structures = int(alternative.structure_id.max()) + 1
     gap = alternative.samples[:, i] - reference.samples[:, i]
-    by_draw = gap.view(structures, -1, gap.shape[-1]).mean(0)
-    R = len(by_draw)
-    error = by_draw.std(0) / math.sqrt(R) if R > 1 else torch.full_like(by_draw[0], math.nan)
-    names = alternative.class_names or tuple(f"mean_{k}" for k in range(gap.shape[-1]))
+    error = variance_of_mean(gap, Layout.of(structures, len(gap) // structures)).sqrt()
+    names = alternative.class_names or tuple(f"mean_{name}" for name in alternative.labels)
     return Contrast(target, names, alternative.outcomes[-1, i] - reference.outcomes[-1, i], error)
 
 
@@ -340,10 +340,16 @@ def _sweep_row(angle: float, effect: Effect) -> dict[str, float]:
 
 
 def draw_outcomes(effect: Effect) -> pl.DataFrame:
-    """Draw one outcome per sample and agent at the target; numbers are the samples' means."""
+    """Draw one outcome per sample and agent at the target; numbers are the samples' means.
+
+    Several numbers per agent have a column each, ``<agent> <name of the number>``.
+    """
     columns = [str(agent) for agent in effect.agents]
     if effect.numeric:
-        return pl.DataFrame({name: effect.samples[:, i, 0].tolist() for i, name in enumerate(columns)})
+        ends = [f" {name}" for name in effect.labels] if len(effect.labels) > 1 else [""]
+        means = effect.samples.flatten(1).unbind(1)
+        names = [name + end for name in columns for end in ends]
+        return pl.DataFrame({name: column.tolist() for name, column in zip(names, means, strict=True)})
     generator = torch.Generator().manual_seed(effect.seed)
     S, N, C = effect.samples.shape
     drawn = torch.multinomial(effect.samples.reshape(-1, C), 1, generator=generator).view(S, N)

@@ -1,0 +1,40 @@
+"""The error of a mean is that of repeated experiments, whatever varies: structures, draws, both or blocks."""
+
+import pytest
+import torch
+
+from sphunc.causal.design import Layout
+from sphunc.causal.monte_carlo import variance_of_mean
+
+
+def experiments(layout, structures, draws, rest, count=4000, seed=0):
+    """Samples ``[S, count]`` of a two-way layout with these standard deviations."""
+    g = torch.Generator().manual_seed(seed)
+    B, Q, R = layout.shape
+    a, b, e = (torch.randn(*shape, count, generator=g) for shape in ((B, Q, 1), (B, 1, R), (B, Q, R)))
+    return (structures * a + draws * b + rest * e).flatten(0, 2)
+
+
+@pytest.mark.parametrize("layout", [Layout(1, 20, 5), Layout(4, 20, 5), Layout(1, 1, 8), Layout(3, 20, 2)])
+@pytest.mark.parametrize(
+    "spread", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.5, 0.5), (0.3, 1.0, 2.0)]
+)
+def test_it_is_the_variance_of_repeated_experiments(layout, spread) -> None:
+    structures, draws, rest = spread if layout.structures > 1 else (0.0, *spread[1:])
+    x = experiments(layout, structures, draws, rest)
+    wanted = float(x.mean(0).var())
+    # Parts below zero are lifted to it, which makes small ones too large, never too small.
+    assert 0.9 * wanted <= float(variance_of_mean(x, layout).mean()) <= 1.7 * wanted
+
+
+def test_draws_alone_do_not_tell_the_error_of_structures() -> None:
+    layout = Layout(1, 20, 100)
+    x = experiments(layout, 1.0, 0.1, 0.1)
+    by_draw = x.view(20, 100, -1).mean(0).var(0).mean() / 100
+    assert float(variance_of_mean(x, layout).mean()) == pytest.approx(1 / 20, rel=0.1)
+    assert float(by_draw) < 0.01 / 20
+
+
+def test_constants_have_none_and_a_single_draw_does_not_tell() -> None:
+    assert torch.equal(variance_of_mean(torch.zeros(3, 40, 2), Layout(2, 4, 5)), torch.zeros(3, 2))
+    assert variance_of_mean(torch.zeros(20, 2), Layout(1, 20, 1)).isnan().all()
