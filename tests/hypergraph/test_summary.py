@@ -60,6 +60,9 @@ def test_bare_data_and_numbers():
     assert "none known" in str(bare)
     numbers = assemble(times=[0], node_ids=["a"], outcomes=([0], [0], [0.5]))
     assert "numbers, known for 100.0%" in str(summarise(numbers))
+    assert "features     0 (a model needs at least one), agents absent" in str(summarise(numbers))
+    two = assemble(times=[0], node_ids=["a"], outcomes=([0], [0], [[0.5, 1.5]]), outcome_names=["joy", "fear"])
+    assert "numbers (joy, fear), known for 100.0%" in str(summarise(two))
 
 
 def test_long_lists_of_classes_are_cut():

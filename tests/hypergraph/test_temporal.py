@@ -92,3 +92,17 @@ def test_repr_tells_its_sizes(data):
 def test_it_is_frozen(data):
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.x = data.x
+
+
+def test_numbers_have_names(data):
+    one = dataclasses.replace(data, y=torch.zeros(3, 2, 1), class_names=())
+    two = dataclasses.replace(data, y=torch.zeros(3, 2, 2), class_names=())
+    assert (one.outcome_names, two.outcome_names) == (("outcome",), ("outcome_1", "outcome_2"))
+    named = dataclasses.replace(two, outcome_names=("joy", "fear"))
+    assert named.until(1).outcome_names == ("joy", "fear")
+    assert not named.same_as(two)
+    assert dataclasses.replace(named, y=data.y, class_names=data.class_names).outcome_names == ()
+    with pytest.raises(ArgumentError, match="outcome_names has 1 entries, but y has 2 numbers per agent; give one"):
+        dataclasses.replace(two, outcome_names=("joy",))
+    with pytest.raises(ArgumentError, match="outcome_names has 'joy' twice"):
+        dataclasses.replace(two, outcome_names=("joy", "joy"))

@@ -50,6 +50,13 @@ def test_rows_of_frames_count_from_zero():
         from_frames(features=FEATURES, groups={**GROUPS, "agent": ["a", "b", "q"]})
 
 
+def test_nan_of_pandas_is_an_empty_cell():
+    columns = {"time": [1, 1], "agent": ["a", "b"], "f": [1.0, float("nan")]}
+    assert from_frames(features=pd.DataFrame(columns)).x_mask.flatten().tolist() == [True, False]
+    with pytest.raises(DataError, match="nan is not a finite number"):
+        from_frames(features=pl.DataFrame(columns))
+
+
 def test_datetimes_of_pandas_stay_datetimes():
     when = pd.to_datetime(["2026-01-01T10:00", "2026-01-01T10:00", "2026-01-02T11:30"])
     data = from_frames(features=pd.DataFrame({**FEATURES, "time": when}))

@@ -56,7 +56,8 @@ def test_bare_numeric_and_returning_groups_come_back(tmp_path):
     numeric = replace(world(outcomes=False), y=world().y_mask.unsqueeze(-1).float(), y_mask=world().y_mask)
     returning = replace(world(), hyperedge_ids=("g", "twin", "g", "g"))
     bare = assemble(times=[5], node_ids=["a"])
-    for i, data in enumerate([numeric, returning, bare, world(outcomes=False)]):
+    two = replace(numeric, y=numeric.y.repeat(1, 1, 2), outcome_names=("joy", "fear"))
+    for i, data in enumerate([numeric, two, returning, bare, world(outcomes=False)]):
         write_hif(data, tmp_path / f"{i}.json")
         assert read_hif(tmp_path / f"{i}.json").same_as(data), i
 

@@ -52,6 +52,7 @@ def test_several_columns_of_numbers():
     data = from_frames(features={"time": [1, 1], "agent": ["a", "b"]}, outcomes=frame)
     assert data.y is not None
     assert data.y.tolist() == [[[0.5, 2.0], [1.0, 3.0]]]
+    assert data.outcome_names == ("u", "v")
     with pytest.raises(DataError, match=r"there are 2 outcome columns \(u, v\). Keep one column of classes"):
         from_frames(features={"time": [1, 1], "agent": ["a", "b"]}, outcomes=frame, outcome="class")
 

@@ -36,6 +36,7 @@ def world(**changes):
         {"memberships": ([0, 0, 1], [0, 1, 1])},
         {"outcomes": None, "class_names": ()},
         {"outcomes": ([0], [0], [[0.5, 1.5]]), "class_names": ()},
+        {"outcomes": ([0], [0], [[0.5, 1.5]]), "class_names": (), "outcome_names": ["joy", "fear"]},
         {"influence": None, "influence_kind": "", "attributes": {}},
     ],
 )

@@ -397,11 +397,23 @@ def test_numbers_integer_ids_and_bare_data_come_back_the_same(tmp_path, format):
             rich((1, 2, 3), ids=("3", "1", "2")),
             replace(rich((1, 2, 3)), incidence_weight=None, influence=None, influence_kind="", attributes={}),
             assemble(times=[4], node_ids=["a"]),
+            assemble(times=[4], node_ids=["a"], outcomes=([0], [0], [0.5]), outcome_names=["joy"]),
+            assemble(times=[4], node_ids=["a"], outcomes=([0], [0], [[0.5, 1]]), outcome_names=["joy", "fear"]),
             assemble(times=[4], node_ids=[1], outcomes=([], [], torch.zeros(0, 1))),
         ]
     ):
         write_tables(data, tmp_path / str(i), format=format)
         assert read_tables(tmp_path / str(i)).same_as(data), i
+
+
+def test_outcomes_keep_their_names(tmp_path):
+    text = "time,agent,valence,arousal\n1,a,0.5,3\n1,b,1.5,4\n"
+    data = read_tables(fill(tmp_path, outcomes=text))
+    assert data.outcome_names == ("valence", "arousal")
+    write_tables(data, tmp_path / "again")
+    assert (tmp_path / "again" / "outcomes.csv").read_text().startswith("time,agent,valence,arousal\n")
+    with pytest.raises(ArgumentError, match="an outcome is called 'agent', like the column beside it; rename the outc"):
+        write_tables(replace(data, outcome_names=("agent", "arousal")), tmp_path / "again")
 
 
 def test_writing_replaces_tables_of_another_format_and_leaves_no_scraps(tmp_path):

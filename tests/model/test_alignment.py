@@ -7,7 +7,7 @@ import torch
 
 from sphunc.errors import DataError
 from sphunc.hypergraph import assemble
-from sphunc.model.alignment import Known, align, known_of
+from sphunc.model.alignment import Known, align, check_features, known_of
 
 
 def panel(features=("mood", "age"), classes=("no", "yes"), outcomes=(0, 1)):
@@ -73,8 +73,47 @@ def test_numbers_and_classes_do_not_mix():
     with pytest.raises(DataError, match=r"the model forecasts numbers, but data has classes \('no', 'yes'\)"):
         align(panel(), numbers)
     two = panel(classes=(), outcomes=((0.5, 1.0), (1.5, 2.0)))
-    with pytest.raises(DataError, match="data has 2 outcomes per agent, but the model forecasts 1"):
+    with pytest.raises(DataError, match=r"data has 2 outcomes per agent \('outcome_1', 'outcome_2'\), but the model f"):
         align(two, numbers)
+
+
+def two_numbers(*names):
+    data = panel(classes=(), outcomes=((0.5, 1.0), (1.5, 2.0)))
+    return replace(data, outcome_names=names)
+
+
+def test_numbers_are_matched_by_name():
+    known = known_of(two_numbers("valence", "arousal"))
+    assert known.outcomes == ("valence", "arousal")
+    aligned = align(two_numbers("arousal", "valence"), known)
+    assert aligned.outcome_names == ("valence", "arousal")
+    assert aligned.y[0, 0].tolist() == [1.0, 0.5]
+    blind = replace(two_numbers("a", "b"), y=None, y_mask=torch.zeros(2, 2, dtype=torch.bool))
+    assert align(blind, known) is blind
+
+
+def test_a_renamed_number_is_refused():
+    expected = (
+        r"data has 2 outcomes per agent \('valence', 'joy'\), but the model forecasts 2 \('valence', 'arousal'\); "
+        "give outcomes of the same names, or none, or fit again"
+    )
+    with pytest.raises(DataError, match=expected):
+        align(two_numbers("valence", "joy"), known_of(two_numbers("valence", "arousal")))
+
+
+def test_a_class_that_does_not_occur_is_no_matter():
+    data = panel(classes=("maybe", "yes"), outcomes=(1, 0))
+    with pytest.raises(DataError, match="data has the class 'maybe', which training never saw"):
+        align(data, KNOWN)
+    aligned = align(data.until(0), KNOWN)
+    assert aligned.class_names == ("no", "yes")
+    assert aligned.y.tolist() == [[1, 0]]
+
+
+def test_data_without_features_is_refused():
+    check_features(panel())
+    with pytest.raises(DataError, match=r"data has no features, .*; give the features table at least one column"):
+        check_features(panel(features=()))
 
 
 def test_nothing_to_learn_is_refused():

@@ -55,8 +55,17 @@ def test_numbers_have_mean_deviation_and_interval():
     assert torch.allclose(forecast.confidence, 1 - forecast.total)
 
 
+def test_several_numbers_are_called_by_their_names():
+    frame = numbers(outcome_names=("valence", "arousal"), interval=torch.zeros(2, 2, 2)).to_frame()
+    ends = [f"{part}_{name}" for name in ("valence", "arousal") for part in ("mean", "deviation", "low", "high")]
+    assert frame.columns[2:10] == ends
+    assert frame["mean_arousal"].to_list() == [2.0, 4.0]
+    with pytest.raises(ArgumentError, match="outcome_names has 1 entries; give one for each of 2 numbers"):
+        numbers(outcome_names=("valence",))
+
+
 def test_one_number_needs_no_count_in_its_name():
-    frame = numbers(mean=torch.zeros(2, 1), variance=torch.ones(2, 1)).to_frame()
+    frame = numbers(mean=torch.zeros(2, 1), variance=torch.ones(2, 1), outcome_names=("joy",)).to_frame()
     assert frame.columns[:4] == ["agent", "time", "mean", "deviation"]
 
 
@@ -87,6 +96,9 @@ def test_shapes_must_agree(changes, message):
         ((3, 5, 7), 4, 11),
         ((3, 5, 8), 3, "8 + 1"),
         ((date(2020, 1, 1), date(2020, 1, 3)), 2, date(2020, 1, 5)),
+        ((date(2033, 1, 1), date(2034, 1, 1)), 2, date(2035, 1, 1)),
+        (tuple(date(2026, month, 1) for month in (1, 2, 3)), 4, date(2026, 5, 1)),
+        ((date(2026, 1, 1), date(2026, 2, 1), date(2026, 2, 2)), 3, "2026-02-02 + 1"),
         ((4,), 1, "4 + 1"),
         (("a", "b"), 3, "b + 2"),
     ],

@@ -63,7 +63,7 @@ def read_peer(folder: Path, name: str) -> Saved:
         words = document["known"]
         agents = tuple(decode_id(agent) for agent in words["agents"])
         classes, last = tuple(words["classes"]), decode_id(words["last"])
-        known = Known(agents, tuple(words["features"]), classes, words["outputs"], last)
+        known = Known(agents, tuple(words["features"]), classes, words["outputs"], last, tuple(words["outcomes"]))
         influence = _influence(document["influence"], inside("influence", tensors), known)
         parts = inside("weights", tensors), inside("tensors", tensors)
         return Saved(document["params"], known, document["summary"], *parts, influence)

@@ -46,6 +46,7 @@ class Effect:
         seed: of noise and structures.
         coupling: of a counterfactual, what its noise was abducted by; empty for an intervention.
         observed: of a counterfactual, True where the factual outcome was seen ``[H, N]``.
+        outcome_names: K names, for numbers; empty if they have none.
     """
 
     plan: Plan
@@ -69,11 +70,18 @@ class Effect:
     seed: int = 0
     coupling: str = ""
     observed: Tensor | None = None
+    outcome_names: tuple[str, ...] = ()
 
     @property
     def numeric(self) -> bool:
         """True when outcomes are numbers."""
         return not self.class_names
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names along the last axis of ``outcomes``: classes, or several numbers; "0" for a single number."""
+        K = self.outcomes.shape[-1]
+        return self.class_names or (self.outcome_names if K > 1 else ()) or tuple(str(k) for k in range(K))
 
     @property
     def horizon(self) -> int:
@@ -179,8 +187,8 @@ class Effect:
             "effect": size[order].tolist(),
             "error": self.effect_error[order, largest].tolist(),
         }
-        if not self.numeric:
-            columns["most_changed"] = [self.class_names[c] for c in largest.tolist()]
+        if self.class_names or self.outcome_names[1:]:
+            columns["most_changed"] = [self.labels[c] for c in largest.tolist()]
         columns["from"] = self.factual[order, largest].tolist()
         columns["to"] = self.outcomes[-1][order, largest].tolist()
         columns["entropy"] = self.entropy[order].tolist()
@@ -192,7 +200,7 @@ class Effect:
         if agent not in self.agents:
             raise ArgumentError(f"agent {agent!r} is not among the {len(self.agents)} agents of this effect")
         row = self.outcomes[-1][self.agents.index(agent)].tolist()
-        names = self.class_names or tuple(f"mean_{k}" for k in range(len(row)))
+        names = self.class_names or tuple(f"mean_{name}" for name in self.labels)
         return dict(zip(names, row, strict=True))
 
     def __repr__(self) -> str:
@@ -213,9 +221,8 @@ class Effect:
     def _outcome_columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {}
         after, before = self.outcomes.flatten(0, 1), self.factual_outcomes.flatten(0, 1)
-        ends = self.class_names or tuple(str(k) for k in range(after.shape[1]))
         word = "mean" if self.numeric else "p"
-        for k, end in enumerate(ends):
+        for k, end in enumerate(self.labels):
             columns[f"{word}({end})"] = after[:, k].tolist()
             columns[f"{word}({end}) factual"] = before[:, k].tolist()
         gap = after - before

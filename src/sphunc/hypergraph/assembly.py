@@ -32,6 +32,7 @@ def assemble(
     influence: Column | None = None,
     influence_kind: str = "",
     attributes: dict[str, Any] | None = None,
+    outcome_names: Sequence[str] = (),
 ) -> TemporalHypergraph:
     """Scatter long-form columns of indices into a :class:`TemporalHypergraph`, in any order of rows.
 
@@ -50,6 +51,7 @@ def assemble(
         influence: ``[2, K]`` agent indices, row 0 source, row 1 target.
         influence_kind: what the links are, in a word.
         attributes: carried along, never read.
+        outcome_names: names of numeric outcomes; "outcome", or "outcome_1", "outcome_2" ... unless given.
 
     Example:
         >>> data = assemble(times=[0, 1], node_ids=["a", "b"], features=([0, 1], [0, 1], [[1.0], [2.0]]),
@@ -83,6 +85,7 @@ def assemble(
         influence_kind=influence_kind if influence is not None else "",
         incidence_weight=weight,
         attributes=dict(attributes or {}),
+        outcome_names=tuple(outcome_names),
     )
 
 

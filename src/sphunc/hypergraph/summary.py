@@ -35,6 +35,7 @@ class Summary:
         outcome_share: share of (time, agent) with an outcome.
         classes: names of the classes.
         classes_per_time: how many agents had each class at each time.
+        outcome_names: names of numeric outcomes.
         links: number of known links, and ``links_kind`` what they are.
     """
 
@@ -58,6 +59,7 @@ class Summary:
     outcome_share: float
     classes: tuple[str, ...]
     classes_per_time: tuple[tuple[int, ...], ...]
+    outcome_names: tuple[str, ...]
     links: int
     links_kind: str
 
@@ -70,8 +72,7 @@ class Summary:
             "agents": f"{self.agents:,}{_beside(self.absent_agents, 'never seen')}"
             f"{_beside(self.isolated_agents, 'in no group')}",
             "times": f"{self.times:,} ({self.first_time} ... {self.last_time})",
-            "features": f"{self.features:,}, {self.missing_share:.1%} of cells missing, "
-            f"agents absent at {self.absent_share:.1%} of their times",
+            "features": _feature_line(self),
             "groups": f"{self.groups:,}{_beside(self.empty_groups, 'empty')}, {_range(self.groups_per_time)} per time",
             "group size": f"{self.size_min} ... {self.size_max}, median {self.size_median:g}",
             "memberships": f"{self.memberships:,}",
@@ -108,6 +109,7 @@ def summarise(data: TemporalHypergraph) -> Summary:
         outcome_share=float(data.y_mask.double().mean()) if data.y_mask.numel() else 0.0,
         classes=data.class_names,
         classes_per_time=_classes_per_time(data),
+        outcome_names=data.outcome_names,
         links=0 if data.influence is None else data.influence.shape[1],
         links_kind=data.influence_kind if data.influence is None else data.influence_kind or "known",
     )
@@ -135,10 +137,18 @@ def _range(counts: tuple[int, ...]) -> str:
     return f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} ... {max(counts):,}"
 
 
+def _feature_line(summary: Summary) -> str:
+    absent = f"agents absent at {summary.absent_share:.1%} of their times"
+    if not summary.features:
+        return f"0 (a model needs at least one), {absent}"
+    return f"{summary.features:,}, {summary.missing_share:.1%} of cells missing, {absent}"
+
+
 def _outcome_line(summary: Summary) -> str:
     if summary.outcome == "none":
         return "none"
-    what = f"{len(summary.classes)} classes" if summary.classes else "numbers"
+    names = f" ({', '.join(summary.outcome_names[:CLASS_ROWS])})" if len(summary.outcome_names) > 1 else ""
+    what = f"{len(summary.classes)} classes" if summary.classes else f"numbers{names}"
     return f"{what}, known for {summary.outcome_share:.1%} of times and agents"
 
 

@@ -40,6 +40,8 @@ class TemporalHypergraph:
         influence_kind: what the links are, in a word ("simulated", "reply", "nomination"); empty without links.
         incidence_weight: weight per membership ``[nnz]``, or None.
         attributes: further attributes carried by file formats (JSON-like), never read by models.
+        outcome_names: names of the K numeric outcomes; "outcome", or "outcome_1" ... "outcome_K", unless given. Empty
+            without numeric outcomes, whatever is given.
     """
 
     x: Tensor
@@ -59,8 +61,10 @@ class TemporalHypergraph:
     influence_kind: str = ""
     incidence_weight: Tensor | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    outcome_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "outcome_names", _outcome_names(self))
         check(self)
 
     @property
@@ -146,6 +150,14 @@ _PANEL = ("x", "x_mask", "y", "y_mask")
 def tensors(data: TemporalHypergraph) -> dict[str, Tensor]:
     """Return the tensors of ``data`` by attribute name; attributes that are None are left out."""
     return {f.name: value for f in fields(data) if isinstance(value := getattr(data, f.name), Tensor)}
+
+
+def _outcome_names(data: TemporalHypergraph) -> tuple[str, ...]:
+    # Names of numbers that are replaced by classes, or taken away, have nothing left to name.
+    if not isinstance(data.y, Tensor) or data.y.ndim < 3 or data.class_names:
+        return ()
+    K = data.y.shape[-1]
+    return data.outcome_names or (("outcome",) if K == 1 else tuple(f"outcome_{k + 1}" for k in range(K)))
 
 
 def _derive(data: TemporalHypergraph, changes: Mapping[str, Any]) -> TemporalHypergraph:

@@ -79,8 +79,13 @@ def _check_names(data: Any) -> None:
     for name, count in (("node_ids", data.num_nodes), ("hyperedge_ids", data.num_hyperedges)):
         if len(getattr(data, name)) != count:
             raise ArgumentError(f"{name} has {len(getattr(data, name))} entries, but there are {count}")
-    for name in ("node_ids", "feature_names", "class_names"):
+    for name in ("node_ids", "feature_names", "class_names", "outcome_names"):
         _check_unique(name, getattr(data, name))
+    if data.outcome_names and len(data.outcome_names) != data.y.shape[-1]:
+        raise ArgumentError(
+            f"outcome_names has {len(data.outcome_names)} entries, but y has {data.y.shape[-1]} numbers per agent; "
+            "give one name per number, or () for outcome_1, outcome_2, ..."
+        )
     if len(set(data.hyperedge_ids)) < data.num_hyperedges:  # a name may return at another time, not at the same
         meetings = zip(data.hyperedge_time.tolist(), data.hyperedge_ids, strict=True)
         _check_unique("(hyperedge_time, hyperedge_ids)", meetings)

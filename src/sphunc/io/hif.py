@@ -227,7 +227,8 @@ def _facts(data: TemporalHypergraph, carried: Mapping[str, Any]) -> dict[str, An
     facts: dict[str, Any] = {"version": VERSION, "time_key": "timestamp", "times": [_written(t) for t in data.times]}
     facts |= {"features": list(data.feature_names), "classes": list(data.class_names)}
     if data.y is not None:
-        facts["outcomes"] = 0 if data.class_names else data.y.shape[2]
+        facts["outcomes"] = len(data.outcome_names)
+        facts |= {"outcome_names": list(data.outcome_names)} if data.outcome_names else {}
     if data.influence is not None:
         links = [[data.node_ids[i] for i in row] for row in data.influence.tolist()]
         facts["influence"] = {"kind": data.influence_kind, "source": links[0], "target": links[1]}

@@ -126,7 +126,7 @@ def _numbers(table: Table, rows: tuple[np.ndarray, ...], scope: Scope) -> dict[s
     remedy = "Write every outcome of the row, or leave the row out"
     table.note(scope.log, partly, table.values[0], "some outcomes of this row are missing", remedy, value=None)
     good = good & ~absent.any(1)
-    return {"outcomes": (time[good], agent[good], stacked[good])}
+    return {"outcomes": (time[good], agent[good], stacked[good]), "outcome_names": table.values}
 
 
 def _unreadable(table: Table, absent: np.ndarray) -> np.ndarray:

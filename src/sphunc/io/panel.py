@@ -51,6 +51,7 @@ def panel_from_nodes(
         y_mask=y_mask,
         feature_names=names,
         class_names=tuple(facts.get("classes", ())),
+        outcome_names=tuple(facts.get("outcome_names", ())),
         **_links(place, facts),
     )
 

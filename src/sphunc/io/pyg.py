@@ -12,7 +12,7 @@ from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.io.extras import load_extra
 
-CARRIED = ("node_ids", "feature_names", "class_names", "influence", "influence_kind", "attributes")
+CARRIED = ("node_ids", "feature_names", "class_names", "outcome_names", "influence", "influence_kind", "attributes")
 
 
 def to_pyg(data: TemporalHypergraph) -> list[Any]:
@@ -69,6 +69,7 @@ def from_pyg(snapshots: Sequence[Any], times: Sequence[Any] | None = None) -> Te
         influence_kind=_get(first, "influence_kind", ""),
         incidence_weight=None if None in weights or not weights else torch.cat(weights).flatten().float(),
         attributes=_get(first, "attributes", {}),
+        outcome_names=tuple(_get(first, "outcome_names", ())),
     )
 
 

@@ -204,8 +204,7 @@ def _outcome_rows(data: TemporalHypergraph, times: pl.Series, agents: pl.Series)
     values = data.y[rows[:, 0], rows[:, 1]]  # pyright: ignore[reportOptionalSubscript]
     if data.class_names:
         return frame.with_columns(_series("outcome", data.class_names).gather(values.numpy()))
-    names = ["outcome"] if values.shape[1] == 1 else [f"outcome_{k + 1}" for k in range(values.shape[1])]
-    return frame.with_columns([pl.Series(name, values[:, k].numpy()) for k, name in enumerate(names)])
+    return frame.with_columns([pl.Series(name, values[:, k].numpy()) for k, name in enumerate(data.outcome_names)])
 
 
 def _link_rows(data: TemporalHypergraph, agents: pl.Series) -> pl.DataFrame:
@@ -232,8 +231,11 @@ def _check_writable(data: TemporalHypergraph) -> None:
     first = data.times[0]
     if not isinstance(first, (int, date)) or isinstance(first, bool):
         raise ArgumentTypeError(f"times are {type(first).__name__}; tables hold integers, dates or datetimes")
-    for name in data.feature_names:
-        if name.strip().lower() in ("time", "agent"):
-            raise ArgumentError(f"a feature is called {name!r}, like the column beside it; rename the feature")
+    for what, names in (("a feature", data.feature_names), ("an outcome", data.outcome_names)):
+        for name in names:
+            if name.strip().lower() in ("time", "agent"):
+                raise ArgumentError(
+                    f"{what} is called {name!r}, like the column beside it; rename the {what.split()[1]}"
+                )
     if set(data.class_names) & {"", "NA"}:
         raise ArgumentError("a class is called '' or 'NA', which tables read as missing; rename the class")

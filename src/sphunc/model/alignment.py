@@ -1,4 +1,4 @@
-"""Data to forecast, brought into the order of the data that was learned: same features, same classes, any agents."""
+"""Data to forecast, brought into the order of the data that was learned: same features, same outcomes, any agents."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Known:
         classes: names, in the order of the probabilities; empty for numbers.
         outputs: C classes, or K numbers.
         last: label of the last time that was seen.
+        outcomes: names of the K numbers, in the order of the means; empty for classes.
     """
 
     agents: tuple[Hashable, ...]
@@ -30,6 +31,7 @@ class Known:
     classes: tuple[str, ...]
     outputs: int
     last: Any
+    outcomes: tuple[str, ...] = ()
 
     @property
     def numeric(self) -> bool:
@@ -44,19 +46,29 @@ def known_of(data: TemporalHypergraph) -> Known:
     if data.class_names and data.num_classes < 2:
         raise DataError(f"data has one class only, {data.class_names[0]!r}; give outcomes of at least two classes")
     outputs = data.num_classes or data.y.shape[-1]
-    return Known(data.node_ids, data.feature_names, data.class_names, outputs, data.times[-1])
+    return Known(data.node_ids, data.feature_names, data.class_names, outputs, data.times[-1], data.outcome_names)
+
+
+def check_features(data: TemporalHypergraph) -> None:
+    """Refuse data without feature columns, from which no state could be told."""
+    if not data.num_features:
+        raise DataError(
+            "data has no features, and the model tells states from them; give the features table at least one column "
+            "of numbers beside time and agent, such as an agent's age, or its last outcome as a number"
+        )
 
 
 def align(data: TemporalHypergraph, known: Known) -> TemporalHypergraph:
-    """Return ``data`` with features and classes in the order that was learned.
+    """Return ``data`` with features, classes and numeric outcomes in the order that was learned.
 
     Columns are matched by name. A feature that was learned and is not there, or the other way round, is refused: rows
-    in which it was not observed are fine, silence about the column is not. Classes may be fewer than those learned.
-    Agents may be others.
+    in which it was not observed are fine, silence about the column is not; so it is with numeric outcomes. Classes may
+    be fewer than those learned, and others may be named as long as they do not occur: what occurs after an origin is
+    not in ``data.until(origin)``. Agents may be others.
     """
     data = _order_features(data, known)
     if data.y is None or (known.numeric and data.class_names == ()):
-        return _check_numbers(data, known)
+        return _order_numbers(data, known)
     if known.numeric:
         raise DataError(f"the model forecasts numbers, but data has classes ({_some(data.class_names)})")
     return _order_classes(data, known)
@@ -77,10 +89,16 @@ def _order_features(data: TemporalHypergraph, known: Known) -> TemporalHypergrap
     return replace(data, x=data.x[..., order], x_mask=data.x_mask[..., order], feature_names=known.features)
 
 
-def _check_numbers(data: TemporalHypergraph, known: Known) -> TemporalHypergraph:
-    if data.y is not None and data.y.shape[-1] != known.outputs:
-        raise DataError(f"data has {data.y.shape[-1]} outcomes per agent, but the model forecasts {known.outputs}")
-    return data
+def _order_numbers(data: TemporalHypergraph, known: Known) -> TemporalHypergraph:
+    if data.y is None or data.outcome_names == known.outcomes:
+        return data
+    if data.y.shape[-1] != known.outputs or set(data.outcome_names) != set(known.outcomes):
+        raise DataError(
+            f"data has {data.y.shape[-1]} outcomes per agent ({_some(data.outcome_names)}), but the model forecasts "
+            f"{known.outputs} ({_some(known.outcomes)}); give outcomes of the same names, or none, or fit again"
+        )
+    order = [data.outcome_names.index(name) for name in known.outcomes]
+    return replace(data, y=data.y[..., order], outcome_names=known.outcomes)
 
 
 def _order_classes(data: TemporalHypergraph, known: Known) -> TemporalHypergraph:
@@ -88,14 +106,16 @@ def _order_classes(data: TemporalHypergraph, known: Known) -> TemporalHypergraph
         return data
     if not data.class_names:
         raise DataError(f"the model forecasts classes ({_some(known.classes)}), but data has numbers")
-    unknown = [name for name in data.class_names if name not in known.classes]
+    assert data.y is not None
+    occurring = [data.class_names[c] for c in data.y[data.y_mask].unique().tolist()]
+    unknown = [name for name in occurring if name not in known.classes]
     if unknown:
         raise DataError(
             f"data has the class {_some(unknown)}, which training never saw; the model knows {_some(known.classes)}. "
             "Fit again with all classes, or leave those outcomes out"
         )
-    assert data.y is not None
-    table: Tensor = torch.tensor([known.classes.index(name) for name in data.class_names], device=data.device)
+    place = {name: c for c, name in enumerate(known.classes)}
+    table: Tensor = torch.tensor([place.get(name, 0) for name in data.class_names], device=data.device)
     y = torch.where(data.y_mask, table[data.y], 0)
     return replace(data, y=y, class_names=known.classes)
 

@@ -76,7 +76,8 @@ def fingerprint(data: TemporalHypergraph, plan: Plan | None = None) -> str:
     for name, value in tensors_of(data).items():
         digest.update(f"{name}{tuple(value.shape)}{value.dtype}".encode())
         digest.update(value.detach().cpu().contiguous().numpy().tobytes())
-    digest.update(repr((data.node_ids, data.feature_names, data.class_names, data.times)).encode())
+    names = data.feature_names, data.class_names, data.outcome_names
+    digest.update(repr((data.node_ids, *names, data.times)).encode())
     digest.update(repr(plan).encode())
     return digest.hexdigest()
 

@@ -17,7 +17,7 @@ from sphunc.causal import InfluenceGraph
 from sphunc.causal.counts import seed_number
 from sphunc.errors import ArgumentError, ArgumentTypeError, CheckpointError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
-from sphunc.model.alignment import Known, align, known_of
+from sphunc.model.alignment import Known, align, check_features, known_of
 from sphunc.model.bundle import has_bundle, remove_bundle
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.checkpoint import MODEL, TRAINING, fingerprint, load_training, save_training
@@ -76,7 +76,7 @@ class SphUnc(WhatIf):
         history_: one :class:`~sphunc.model.history.EpochRecord` per pass.
         epochs_: passes that the network was trained for.
         fingerprint_: digest of the training data and its split.
-        known_: agents, features and classes of the training data.
+        known_: agents, features and outcomes (names of classes, or of numbers) of the training data.
 
     Example:
         >>> import sphunc
@@ -201,6 +201,7 @@ class SphUnc(WhatIf):
             aleatoric=(run.variance if run.mean is None else run.variance.mean(-1))[-1].cpu(),
             total=last.total,
             class_names=self.known_.classes,
+            outcome_names=self.known_.outcomes,
             probabilities=None if last.log_probabilities is None else last.log_probabilities.exp(),
             mean=last.mean,
             variance=last.variance,
@@ -232,7 +233,8 @@ class SphUnc(WhatIf):
         if metric not in METRICS[self.known_.numeric]:
             raise ArgumentError(f"metric is {metric!r}; choose {' or '.join(METRICS[self.known_.numeric])}")
         chosen = self._unseen_origins(data) if origins is None else check_origins(data, origins)
-        data = align(data, self.known_)
+        last = min(max(chosen, default=0) + self.config_.horizon, data.num_times - 1)
+        data = align(data.until(last), self.known_)
         targets = targets_of(data, self.config_.horizon, newcomers=True)
         rows = [_judge(self.predict(data, o), targets.outcome[o].cpu(), targets.mask[o].cpu(), metric) for o in chosen]
         if not sum(len(row) for row in rows):
@@ -277,6 +279,7 @@ class SphUnc(WhatIf):
 
     def _session(self, data: TemporalHypergraph, split: Split | None, config: SphUncConfig) -> Session:
         seed, device, known = seed_number(self.seed), check_device(self.device), known_of(data)
+        check_features(data)
         plan = make_plan(data, config.horizon, split, config.holdout)
         window = regroup(data.until(plan.stop - 1), config.grouping).to(device)
         return Session(config, window, plan, seed, partial(_network, config, known), losses)

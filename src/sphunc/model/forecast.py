@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sphunc._typing import Float
 from sphunc.errors import ArgumentError
+from sphunc.model.months import continue_months
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -36,6 +37,7 @@ class Forecast:
         interval: ``[N, K, 2]`` conformal, for numbers, when a coverage was asked for.
         coverage: of set or interval.
         caveat: what the coverage rests on.
+        outcome_names: K names, for numbers; empty if they have none.
     """
 
     agents: tuple[Hashable, ...]
@@ -54,6 +56,7 @@ class Forecast:
     interval: Tensor | None = None
     coverage: float | None = None
     caveat: str = ""
+    outcome_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -77,7 +80,7 @@ class Forecast:
         return self.mean
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per agent, with the user's ids and class names."""
+        """One row per agent, with the user's ids and names: of classes, or of several numbers (``mean_<name>``)."""
         columns: dict[str, Any] = {"agent": list(self.agents), "time": [self.target] * len(self.agents)}
         columns |= self._class_columns() if self.probabilities is not None else self._number_columns()
         for name in ("epistemic", "epistemic_scaled", "aleatoric", "total"):
@@ -98,8 +101,9 @@ class Forecast:
         assert self.mean is not None
         assert self.variance is not None
         columns: dict[str, Any] = {}
-        for k in range(self.mean.shape[1]):
-            end = f"_{k}" if self.mean.shape[1] > 1 else ""
+        K = self.mean.shape[1]
+        for k, name in enumerate(self.outcome_names or range(K)):
+            end = f"_{name}" if K > 1 else ""
             columns["mean" + end] = self.mean[:, k].tolist()
             columns["deviation" + end] = self.variance[:, k].sqrt().tolist()
             if self.interval is not None:
@@ -117,10 +121,15 @@ class Forecast:
 
 
 def next_time(times: tuple[Any, ...], index: int) -> Any:
-    """Label of time ``index``, continuing a regular calendar beyond its end; "last + n" where it is not regular."""
+    """Label of time ``index``, continuing a regular calendar beyond its end; "last + n" where it is not regular.
+
+    Regular are times whole months apart (:func:`~sphunc.model.months.continue_months`) and times of one distance.
+    """
     if index < len(times):
         return times[index]
     ahead = index - len(times) + 1
+    if (month := continue_months(times, ahead)) is not None:
+        return month
     steps = {later - earlier for earlier, later in pairwise(times)} if _can_subtract(times) else ()
     return times[-1] + ahead * next(iter(steps)) if len(steps) == 1 else f"{times[-1]} + {ahead}"
 
@@ -134,6 +143,10 @@ def _check_shapes(forecast: Forecast) -> None:
     if (forecast.probabilities is None) == (forecast.mean is None):
         raise ArgumentError("a forecast has either probabilities (classes) or mean and variance (numbers)")
     K = 0 if forecast.mean is None else forecast.mean.shape[-1]
+    if forecast.outcome_names and len(forecast.outcome_names) != K:
+        raise ArgumentError(
+            f"outcome_names has {len(forecast.outcome_names)} entries; give one for each of {K} numbers"
+        )
     wanted = {"probabilities": (N, C), "set": (N, C), "mean": (N, K), "variance": (N, K), "interval": (N, K, 2)}
     for field in fields(forecast):
         value = getattr(forecast, field.name)

@@ -33,6 +33,7 @@ class _KnownWords:
     classes: tuple[str, ...]
     outputs: Annotated[int, Field(ge=1)]
     last: Any
+    outcomes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -122,4 +123,5 @@ def _known_words(known: Known) -> dict[str, Any]:
 
 def _known_from(words: _KnownWords) -> Known:
     agents = tuple(decode_id(agent) for agent in words.agents)
-    return Known(agents, words.features, words.classes, words.outputs, decode_id(words.last))
+    last = decode_id(words.last)
+    return Known(agents, words.features, words.classes, words.outputs, last, words.outcomes)
