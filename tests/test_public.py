@@ -22,6 +22,14 @@ def test_public_name_loads(name: str) -> None:
     assert name in dir(sphunc)
 
 
+@pytest.mark.parametrize("name", sphunc._PACKAGES)
+def test_packages_are_reached_without_an_import_of_their_own(name: str) -> None:
+    code = f"import sphunc; print(sphunc.{name}.__name__)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == f"sphunc.{name}"
+    assert name in dir(sphunc)
+
+
 def test_names_are_listed_once_and_have_a_home() -> None:
     assert sorted(set(sphunc.__all__)) == sorted(sphunc.__all__)
     assert set(sphunc._HOME) == set(sphunc.__all__) - {"__version__"}

@@ -83,6 +83,20 @@ _HOME = {
     "write_tables": "sphunc.io",
 }
 
+_PACKAGES = (
+    "baselines",
+    "causal",
+    "datasets",
+    "errors",
+    "evaluation",
+    "hypergraph",
+    "io",
+    "model",
+    "nn",
+    "sphere",
+    "worlds",
+)
+
 __all__ = [
     "AngularHypergraphConv",
     "ArgumentError",
@@ -125,7 +139,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from its home on first use."""
+    """Load a public name from its home, or a package of this one, on first use."""
+    if name in _PACKAGES:
+        return import_module(f"sphunc.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'sphunc' has no attribute {name!r}; public names: {', '.join(sorted(_HOME))}")
     value = getattr(import_module(_HOME[name]), name)
@@ -134,5 +150,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted(__all__)
+    """List the public names and packages, loaded or not."""
+    return sorted([*__all__, *_PACKAGES])
