@@ -26,11 +26,11 @@ with tempfile.TemporaryDirectory() as place:
     )
     print(f"The sets: {forecast.caveat}.")
 
-    happened = data.y[5]
-    inside = forecast.set.gather(1, happened[:, None]).float().mean()
+    happened, is_known = data.y[5], data.y_mask[5]  # outcomes that nobody observed count for nothing
+    inside = forecast.set.gather(1, happened[:, None])[is_known].float().mean()
     print(f"Of the outcomes that came, {inside:.0%} were in their set (asked: {forecast.coverage:.0%}).")
     print(f"Mean log-likelihood {model.score(data):.3f}, accuracy {model.score(data, metric='accuracy'):.3f}.")
-    print(check_calibration(forecast.probabilities, happened))
+    print(check_calibration(forecast.probabilities, happened, mask=is_known))
 
     model.save(Path(place) / "my-model")  # JSON and safetensors, no pickle
     again = sphunc.SphUnc.load(Path(place) / "my-model").predict(past)
