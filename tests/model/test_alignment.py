@@ -75,6 +75,8 @@ def test_numbers_and_classes_do_not_mix():
     two = panel(classes=(), outcomes=((0.5, 1.0), (1.5, 2.0)))
     with pytest.raises(DataError, match=r"data has 2 outcomes per agent \('outcome_1', 'outcome_2'\), but the model f"):
         align(two, numbers)
+    with pytest.raises(DataError, match=r"data has 1 outcome per agent \('outcome'\), but the model forecasts 2"):
+        align(panel(classes=(), outcomes=(0.5, 1.5)), known_of(two))
 
 
 def two_numbers(*names):

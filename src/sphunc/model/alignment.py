@@ -93,9 +93,11 @@ def _order_numbers(data: TemporalHypergraph, known: Known) -> TemporalHypergraph
     if data.y is None or data.outcome_names == known.outcomes:
         return data
     if data.y.shape[-1] != known.outputs or set(data.outcome_names) != set(known.outcomes):
+        count = data.y.shape[-1]
         raise DataError(
-            f"data has {data.y.shape[-1]} outcomes per agent ({_some(data.outcome_names)}), but the model forecasts "
-            f"{known.outputs} ({_some(known.outcomes)}); give outcomes of the same names, or none, or fit again"
+            f"data has {count} outcome{'s' * (count != 1)} per agent ({_some(data.outcome_names)}), but the model "
+            f"forecasts {known.outputs} ({_some(known.outcomes)}); give outcomes of the same names, or none, or fit "
+            "again"
         )
     order = [data.outcome_names.index(name) for name in known.outcomes]
     return replace(data, y=data.y[..., order], outcome_names=known.outcomes)
