@@ -29,7 +29,7 @@ seeds = [0, 1]
 world = "snare"
 knobs = { agents = 30, times = 6 }
 """
-SHORT = '[[data]]\nworld = "snare"\nlabel = "short"\nknobs = { agents = 30, times = 3 }\n'
+WILD = '{ name = "logistic", settings = { learning_rate = 1e30 } }, "majority"'
 
 
 class SerialEngine(Engine):
@@ -84,14 +84,23 @@ def test_prints_for_programs(invoke) -> None:
 
 
 def test_failed_cell_is_one_line_and_exit_code_1(invoke) -> None:
-    result = invoke("small.toml", text=TEXT + SHORT)
+    result = invoke("small.toml", text=TEXT.replace('"majority"', WILD))
     assert result.exit_code == 1
     lines = [line for line in result.stderr.splitlines() if line.startswith("FAILED")]
-    assert len(lines) == 6
-    assert "FAILED majority · short · seed 0: ArgumentError: 3 times are too few" in lines[0]
+    assert len(lines) == 2
+    assert "FAILED logistic · snare · seed 0: ArgumentError: learning_rate is 1e+30" in lines[0]
     assert "Traceback: results/small/failed/" in lines[0]
-    assert "Run the same command to measure the other 6." in result.stderr
+    assert (
+        "2 cells failed: mend what FAILED says above, then run the same command." in result.stderr
+    )
+    assert "to measure the other" not in result.stderr
     assert "Accuracy" in result.stdout
+
+
+def test_what_failed_and_what_waits_are_told_apart(invoke) -> None:
+    stopped = invoke("small.toml", text=TEXT.replace('"majority"', WILD), stop_after=3)
+    assert "2 of 8 cells are in results/small/results.parquet. 1 cell failed: mend what FAILED says" in stopped.stderr
+    assert "Run the same command to measure the other 5." in stopped.stderr
 
 
 def test_interrupt_ends_with_130_and_goes_on(invoke) -> None:
@@ -141,9 +150,15 @@ def test_bar_begins_with_what_stays() -> None:
         ([], ArgumentError, "give an experiment FILE or --quick; got neither"),
         (["small.toml", "--quick"], ArgumentError, "give an experiment FILE or --quick; got both"),
         (["none.toml"], DataError, "none.toml: there is no such file"),
+        (
+            ["small.toml", "--out", "small.toml"],
+            ArgumentError,
+            r"results cannot be kept in small.toml \(.*\). Give a folder",
+        ),
     ],
 )
-def test_bad_input_is_refused_in_words(invoke, arguments, kind, message) -> None:
+def test_bad_input_is_refused_in_words(invoke, tmp_path: Path, arguments, kind, message) -> None:
+    (tmp_path / "small.toml").write_text(TEXT)
     with pytest.raises(kind, match=message):
         CliRunner().invoke(app, ["benchmark", *arguments], catch_exceptions=False)
 

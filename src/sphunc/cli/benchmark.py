@@ -137,13 +137,17 @@ def _print(matrix: Matrix, store: Store, report: Report, as_json: bool) -> None:
 
 
 def _tell_end(console: Console, store: Store, report: Report, keep_old: bool) -> None:
-    missing = report.total - report.table.height
+    failed, absent = len(report.failed), sum(store.row(event.cell) is None for event in report.failed)
+    waiting = report.total - report.table.height - absent
     lines = [f"{report.table.height} of {report.total} cells are in {store.folder}/results.parquet."]
     if report.stale:
         remedy = "Run without --keep-old" if keep_old else "Run the same command"
         lines.append(f"Other code measured {report.stale} of them. {remedy} to measure them again.")
-    if missing:
-        lines.append(f"Run the same command to measure the other {missing}.")
+    if failed:
+        count = "1 cell" if failed == 1 else f"{failed} cells"
+        lines.append(f"{count} failed: mend what FAILED says above, then run the same command.")
+    if waiting:
+        lines.append(f"Run the same command to measure the other {waiting}.")
     console.print(" ".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 

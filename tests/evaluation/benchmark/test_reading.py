@@ -7,6 +7,8 @@ import pytest
 
 from sphunc.errors import DataError
 from sphunc.evaluation.benchmark.reading import make_matrix, read_matrix
+from sphunc.io import write_tables
+from sphunc.worlds import simulate
 
 TOML = """
 name = "mine"
@@ -30,11 +32,15 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seeds": []}, r"seeds: got \[\]; .*at least 1 item"),
+        ({"seeds": []}, r"seeds: got \[\]; give at least one\."),
         ({"seeds": [0, -1]}, r"seeds\[1\]: got -1; .*greater than or equal to 0"),
         ({"trials": 0}, r"trials: got 0; .*greater than or equal to 1"),
         ({"name": None}, r"name: got None; .*string"),
-        ({"name": ".."}, r"name: got '\.\.'"),
+        ({"name": ".."}, r"name: got '\.\.'; a name begins with a letter or digit; letters, digits, spaces and"),
+        ({"name": ""}, r"name: got ''; a name has one letter or more\."),
+        ({"seeds": 3}, r"seeds: got 3; give a list, such as \[0, 1\]\."),
+        ({"models": [3]}, r"models\[0\]: got 3; give a table, such as \{ name = \"...\" \}\."),
+        ({"variants": [{"name": "a", "models": []}]}, r"variants\[0\].models: got \[\]; give at least one\."),
         ({"sedes": [0]}, r"sedes: there is no such field. Did you mean 'seeds'\? Allowed: name, models, data"),
         ({"models": ["majorty"]}, r"models\[0\].name: got 'majorty'. Did you mean 'majority'\? Allowed: sphunc"),
         ({"models": [{"name": "majority", "lable": "x"}]}, r"models\[0\].lable: .*Did you mean 'label'\?"),
@@ -87,7 +93,7 @@ def test_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, text: st
 
 
 def test_paths_start_at_the_file_and_variables_are_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine").mkdir()
+    write_tables(simulate("snare", seed=0, agents=20, times=5).data, tmp_path / "mine")
     monkeypatch.setenv("WHERE_TABLES_ARE", str(tmp_path))
     for written in ("mine", "$WHERE_TABLES_ARE/mine"):
         (tmp_path / "a.json").write_text(json.dumps({**SMALL, "data": [{"tables": written}]}))

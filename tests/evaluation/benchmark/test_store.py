@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sphunc.errors import DataError
+from sphunc.errors import ArgumentError, DataError
 from sphunc.evaluation.benchmark.cells import Cell
 from sphunc.evaluation.benchmark.store import Store, read_results
 
@@ -75,3 +75,10 @@ def test_table_joins_cells_with_different_measures(tmp_path: Path) -> None:
 def test_folder_without_results_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no results.parquet. Run sphunc benchmark FILE --out"):
         read_results(tmp_path)
+
+
+def test_place_that_is_no_folder_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(ArgumentError, match=r"results cannot be kept in .*file.* \(.*\). Give a folder, new or of"):
+            Store(place)

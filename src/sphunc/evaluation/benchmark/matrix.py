@@ -103,7 +103,7 @@ class Variant(_Entry):
 
     name: Name
     """How it is called."""
-    models: tuple[str, ...] | None = None
+    models: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Names or labels of the models that it applies to; all of them unless given."""
     settings: Settings = {}
     """Settings on top of those of the model."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from sphunc.errors import DataError
+from sphunc.errors import ArgumentError, DataError
 from sphunc.evaluation.benchmark.cells import Cell
 from sphunc.io.files import replacing, write_text
 
@@ -47,8 +47,14 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        for part in ("cells", "failed"):
-            (self.folder / part).mkdir(parents=True, exist_ok=True)
+        try:
+            for part in ("cells", "failed"):
+                (self.folder / part).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ArgumentError(
+                f"results cannot be kept in {self.folder} ({error.strerror}). Give a folder, new or of an earlier run, "
+                "that may be written to."
+            ) from None
 
     def progress(self, cells: Iterable[Cell]) -> Progress:
         """Sort cells into finished, stale and missing."""

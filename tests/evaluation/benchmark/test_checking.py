@@ -1,0 +1,162 @@
+"""What an experiment would fail on is told before anything runs, and all of it at once."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+import torch
+
+from sphunc.errors import ArgumentError, DataError
+from sphunc.evaluation.benchmark.checking import allowed, check_matrix, least_times, settings_fault
+from sphunc.evaluation.benchmark.matrix import Matrix
+from sphunc.evaluation.benchmark.reading import make_matrix
+from sphunc.hypergraph import time_split
+from sphunc.io import write_tables
+from sphunc.worlds import simulate
+
+SMALL = {"name": "mine", "models": ["majority"], "data": [{"world": "snare"}], "seeds": [0]}
+
+
+def faults(**changes) -> list[str]:
+    return check_matrix(Matrix.model_validate({**SMALL, "reference": "majority", **changes}), Path())[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("sphunc", {"dim": 1}, "dim is 1: "),
+        ("sphunc", {"dmi": 1}, "'dmi' is not a setting of SphUnc (did you mean dim?)"),
+        ("sphunc", {"device": "bogus"}, "device is 'bogus'; give a device of torch, such as 'cpu'"),
+        ("hypergcn", {"pairs": "bogus"}, "pairs is 'bogus'; choose 'exact' or 'random'."),
+        ("cignn", {"width": "a"}, "width is 'a', of type str; give a whole number, 1 or more."),
+        ("sshgnn", {"heads": 3}, "heads is 3, which does not divide width 64"),
+        ("majority", {"seed": 3}, "'seed' is given by the experiment. Remove it, and use the field seeds."),
+        ("hypergcn", {"horizon": 3}, "'horizon' is given by the experiment. Remove it, and use the field horizon."),
+        ("persistence", {"dropout": 0.1}, "'dropout' is not a setting of Persistence; allowed: horizon, seed, device."),
+    ],
+)
+def test_settings_are_tried_on_the_model(name, settings, message) -> None:
+    assert settings_fault(name, settings).startswith(message)
+
+
+def test_settings_that_fit_are_no_fault() -> None:
+    assert not settings_fault("sphunc", {"dim": 8, "device": "cpu"})
+    assert not settings_fault("hypergcn", {"width": 8, "device": "cpu"})
+
+
+def test_variant_that_does_not_fit_all_models_names_those_that_it_fits() -> None:
+    models = ["majority", {"name": "hypergcn", "label": "wide"}, "sphunc"]
+    (fault,) = faults(models=models, variants=[{"name": "less", "settings": {"dropout": 0.1}}])
+    assert fault == (
+        "models[0].settings with variant 'less': 'dropout' is not a setting of Majority; "
+        "allowed: horizon, seed, device. "
+        'Mend the settings of variant \'less\', or let it apply to others alone: models = ["wide", "sphunc"].'
+    )
+    (alone,) = faults(variants=[{"name": "less", "settings": {"dropout": 0.1}}])
+    assert alone.endswith("Mend the settings of variant 'less'.")
+
+
+def test_fault_of_a_model_is_told_once_however_many_variants_there_are() -> None:
+    variants = [{"name": "a"}, {"name": "b", "settings": {"dropout": 0.1}}]
+    models = [{"name": "hypergcn", "label": "majority", "settings": {"width": 0}}]
+    assert faults(models=models, variants=variants) == [
+        "models[0].settings: width is 0; give a whole number, 1 or more."
+    ]
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3])
+def test_least_times_are_those_of_the_split(horizon) -> None:
+    enough = simulate("snare", seed=0, agents=10, times=least_times(horizon)).data
+    time_split(enough, horizon)
+    with pytest.raises(ArgumentError, match="too few"):
+        time_split(enough.until(enough.num_times - 2), horizon)
+
+
+def test_horizon_is_checked_against_the_times_of_a_world() -> None:
+    world = {"world": "snare", "knobs": {"times": 6}}
+    assert faults(data=[world]) == []
+    (fault,) = faults(data=[world], variants=[{"name": "a"}, {"name": "b", "horizon": 7}])
+    assert fault == (
+        "data[0]: 6 times are too few for horizon 7. Give it at least knobs = { times = 22 }, or lower the horizon."
+    )
+
+
+@pytest.fixture
+def tables(tmp_path: Path):
+    data = simulate("snare", seed=0, agents=20, times=6).data
+
+    def write(**changes) -> dict[str, str]:
+        write_tables(replace(data, **changes), tmp_path)
+        return {"tables": str(tmp_path)}
+
+    return write
+
+
+def test_tables_are_read_before_anything_runs(tables, tmp_path: Path) -> None:
+    entry = tables()
+    assert faults(data=[entry]) == []
+    (fault,) = faults(data=[entry], horizon=2)
+    assert fault.startswith("data[0].tables: 6 times are too few to train, validate and test at horizon 2")
+    (fault,) = faults(data=[{**entry, "options": {"nonsense": 1}}])
+    assert "data[0].options" in fault
+    assert "Give what sphunc.read_tables takes." in fault
+    (tmp_path / "outcomes.csv").unlink()
+    (fault,) = faults(data=[entry])
+    assert fault.startswith("data[0].tables: the data has no outcomes; benchmarks measure forecasts of classes")
+
+
+def test_tables_that_are_absent_or_faulty_are_named(tmp_path: Path) -> None:
+    (fault,) = faults(data=[{"tables": str(tmp_path)}])
+    assert fault.startswith(f"data[0].tables: {tmp_path.name}: the folder has no tables; it holds nothing.")
+    (tmp_path / "features.csv").write_text("time,agent\n1,a\n")
+    (tmp_path / "groups.csv").write_text("time,group\n1,a\n")
+    (fault,) = faults(data=[{"tables": str(tmp_path)}])
+    assert "data[0].tables: groups.csv column agent: there is no column 'agent'" in fault
+
+
+def test_outcomes_that_are_numbers_or_all_the_same_are_named(tables, tmp_path: Path) -> None:
+    entry = tables()
+    file = tmp_path / "outcomes.csv"
+    outcomes = pl.read_csv(file)
+    last = outcomes.columns[-1]
+    outcomes.with_columns(pl.lit("only").alias(last)).write_csv(file)
+    assert faults(data=[entry]) == [
+        "data[0].tables: all outcomes are 'only', and there is nothing to forecast. Give two classes or more."
+    ]
+    (tmp_path / "sphunc.json").unlink()  # it says that outcomes are classes
+    draws = torch.rand(outcomes.height, generator=torch.Generator().manual_seed(0)).tolist()
+    outcomes.with_columns(pl.Series(last, draws)).write_csv(file)
+    (fault,) = faults(data=[entry])
+    assert fault.startswith("data[0].tables: the data has outcomes that are numbers; benchmarks measure")
+
+
+def test_faults_of_every_kind_come_at_once(tmp_path: Path) -> None:
+    content = {
+        **SMALL,
+        "models": [{"name": "hypergcn", "settings": {"widht": 3}}, {"name": "sphunc", "settings": {"dim": 1}}],
+        "data": [{"world": "snar"}, {"tables": "nowhere"}, {"tables": str(tmp_path)}],
+        "reference": "nobody",
+        "variants": [{"name": "a"}, {"name": "b", "models": ["zzz"]}],
+        "seeds": [0, 0],
+    }
+    with pytest.raises(DataError) as refused:
+        make_matrix(content, "mine.toml")
+    text = str(refused.value)
+    assert text.startswith("mine.toml: 8 faults\n")
+    for words in (
+        "widht",
+        "dim is 1",
+        "'snar'",
+        "nowhere",
+        "no tables",
+        "'nobody'",
+        "'zzz'",
+        "seeds: 0 stands there 2",
+    ):
+        assert words in text
+
+
+def test_allowed_names_the_one_that_was_meant() -> None:
+    assert allowed("seds", ["seeds", "models"]) == "Did you mean 'seeds'? Allowed: seeds, models."
+    assert allowed("xyz", ["seeds"]) == "Allowed: seeds."
