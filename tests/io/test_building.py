@@ -86,6 +86,7 @@ def rows_of(text):
     lines = [row for row in csv.reader(io.StringIO(text.decode("utf-8-sig"), newline="")) if any(row)]
     names = [name.strip().lower() for name in lines[0]]
     aliases = {"timestamp": "time", "t": "time", "date": "time", "id": "agent", "node": "agent"}
+    aliases |= {"src": "source", "from": "source", "dst": "target", "to": "target"}
     return [dict(zip([aliases.get(name, name) for name in names], row, strict=True)) for row in lines[1:]]
 
 
