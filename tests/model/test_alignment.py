@@ -91,7 +91,9 @@ def test_numbers_are_matched_by_name():
     assert aligned.outcome_names == ("valence", "arousal")
     assert aligned.y[0, 0].tolist() == [1.0, 0.5]
     blind = replace(two_numbers("a", "b"), y=None, y_mask=torch.zeros(2, 2, dtype=torch.bool))
-    assert align(blind, known) is blind
+    filled = align(blind, known)
+    assert (filled.y.shape, filled.outcome_names) == ((2, 2, 2), known.outcomes)
+    assert not filled.y_mask.any()
 
 
 def test_a_renamed_number_is_refused():

@@ -121,6 +121,16 @@ def test_horizons_beyond_one(long_data, horizon):
     assert (forecast.origin, forecast.target, forecast.horizon) == (4, 4 + horizon, horizon)
 
 
+def test_intervals_of_numbers_that_never_change_hold_after_the_last_passes():
+    data = sphunc.simulate("snare", agents=60, times=10, seed=0).data
+    lasting = data.x[:1, :, :1].expand(10, -1, -1).contiguous()
+    data = replace(data, y=lasting, y_mask=torch.ones(10, 60, dtype=torch.bool), class_names=())
+    forecast = SphUnc(dim=8, epochs=20, seed=0).fit(data.until(8), verbose=False).predict(data.until(8), coverage=0.9)
+    low, high = forecast.interval[:, 0].T
+    assert float(((low <= data.y[9, :, 0]) & (data.y[9, :, 0] <= high)).float().mean()) > 0.75
+    assert float((data.y[9] - forecast.mean).square().mean()) < 9 * float(forecast.variance.mean())
+
+
 @pytest.mark.parametrize("columns", [1, 2])
 def test_numbers(long_data, columns):
     data = as_numbers(long_data, columns)
@@ -129,7 +139,12 @@ def test_numbers(long_data, columns):
     assert forecast.mean.shape == forecast.variance.shape == (30, columns)
     assert (forecast.variance > 0).all()
     assert forecast.interval.shape == (30, columns, 2)
-    assert isinstance(model.score(data, [7], metric="r2"), float)
+    truth, guess = data.y[8], model.predict(data, 7).mean
+    left, all_ = ((truth - point).square().sum(0) for point in (guess, truth.mean(0)))
+    assert model.score(data, [7], metric="r2") == pytest.approx(float((1 - left / all_).mean()), abs=1e-5)
+    silent = replace(data, y=None, y_mask=torch.zeros_like(data.y_mask), outcome_names=())
+    assert bool(model.predict(silent).mean.isfinite().all())
+    assert not torch.equal(model.predict(silent).mean, forecast.mean)
     with pytest.raises(ArgumentError, match="the model forecasts numbers, which have no probabilities"):
         model.predict_proba(data)
     with pytest.raises(ArgumentError, match="metric is 'accuracy'; choose log_likelihood or r2"):

@@ -67,7 +67,12 @@ def align(data: TemporalHypergraph, known: Known) -> TemporalHypergraph:
     not in ``data.until(origin)``. Agents may be others.
     """
     data = _order_features(data, known)
-    if data.y is None or (known.numeric and data.class_names == ()):
+    if data.y is None and known.numeric:  # numbers that nobody observed: their columns are still counted
+        y = data.x.new_zeros(data.num_times, data.num_nodes, known.outputs)
+        return replace(data, y=y, class_names=(), outcome_names=known.outcomes)
+    if data.y is None:
+        return data
+    if known.numeric and data.class_names == ():
         return _order_numbers(data, known)
     if known.numeric:
         raise DataError(f"the model forecasts numbers, but data has classes ({_some(data.class_names)})")
@@ -90,7 +95,8 @@ def _order_features(data: TemporalHypergraph, known: Known) -> TemporalHypergrap
 
 
 def _order_numbers(data: TemporalHypergraph, known: Known) -> TemporalHypergraph:
-    if data.y is None or data.outcome_names == known.outcomes:
+    assert data.y is not None
+    if data.outcome_names == known.outcomes:
         return data
     if data.y.shape[-1] != known.outputs or set(data.outcome_names) != set(known.outcomes):
         count = data.y.shape[-1]

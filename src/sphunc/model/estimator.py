@@ -198,7 +198,7 @@ class SphUnc(WhatIf):
             horizon=self.config_.horizon,
             epistemic=run.epistemic[-1].cpu(),
             epistemic_scaled=run.epistemic_scaled[-1].cpu(),
-            aleatoric=(run.variance if run.mean is None else run.variance.mean(-1))[-1].cpu(),
+            aleatoric=_noise(run.variance[-1], run.mean is None, network.scale).cpu(),
             total=last.total,
             class_names=self.known_.classes,
             outcome_names=self.known_.outcomes,
@@ -226,7 +226,7 @@ class SphUnc(WhatIf):
             data: past and outcomes.
             origins: time indices to forecast from; by default all whose target is later than what fit saw.
             metric: "log_likelihood", the mean over agents in nats (minus the NLL): rewards probabilities that are
-                right; "accuracy", the share of classes named right; "r2" for numbers.
+                right; "accuracy", the share of classes named right; "r2" for numbers, the mean over them.
         """
         self._check_fitted("score")
         data = check_data("score", data)
@@ -377,4 +377,11 @@ def _summary(rows: Tensor, metric: str) -> float:
     if metric != "r2":
         return float(rows.double().mean())
     truth, guess = rows.double().chunk(2, -1)
-    return float(1 - (truth - guess).square().sum() / (truth - truth.mean(0)).square().sum())
+    return float((1 - (truth - guess).square().sum(0) / (truth - truth.mean(0)).square().sum(0)).mean())
+
+
+def _noise(variance: Tensor, of_classes: bool, scale: Tensor) -> Tensor:
+    """Aleatoric part of every agent; several numbers are averaged in units that they share."""
+    if of_classes:
+        return variance
+    return variance[:, 0] if len(scale) == 1 else (variance / scale.square()).mean(-1)

@@ -291,12 +291,26 @@ def conclude(session: Session, carry: Carry, history: list[EpochRecord]) -> Fitt
     )
     # Later origins know more, as the forecast will; the others make up for it where these are few.
     temperature = fit_temperature(carry.outlook, held.latest(FEWEST_TO_CALIBRATE) if by_agents else held)
-    rows = temperature.apply(carry.outlook).rows(held.mask)
-    scores = ConformalScores(rows.scores(held.outcome[held.mask]).sort().values, "agents" if by_agents else "times")
+    scores = _scores(temperature, carry.outlook, held)
     structure = _final_structure(session, network, observed, carry)
     final = outlook_of(network(observed, structure.links, structure.gates))
     temperature = carry_over(temperature, carry.outlook.rows(held.mask), final.rows(held.mask))
-    return Fitted(network, structure, temperature, scores, history, carry.epochs)
+    if final.mean is not None:
+        temperature = _humbled(temperature, final, held)
+        scores = torch.maximum(scores, _scores(temperature, final, held))
+    conformal = ConformalScores(scores, "agents" if by_agents else "times")
+    return Fitted(network, structure, temperature, conformal, history, carry.epochs)
+
+
+def _humbled(temperature: TemperatureLaw, final: Outlook, held: Targets) -> TemperatureLaw:
+    # The last passes may leave means worse than they were, in units of a deviation that became minute: it shows even in
+    # the outcomes that they learned from.
+    again, rows = fit_temperature(final, held), final.rows(held.mask)
+    return again if again.apply(rows).sureness() < temperature.apply(rows).sureness() else temperature
+
+
+def _scores(temperature: TemperatureLaw, outlook: Outlook, held: Targets) -> Tensor:
+    return temperature.apply(outlook).rows(held.mask).scores(held.outcome[held.mask]).sort().values
 
 
 def _final_structure(session: Session, network: Any, observed: Any, carry: Carry) -> Structure:

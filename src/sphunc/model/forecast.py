@@ -27,7 +27,9 @@ class Forecast:
         epistemic: entropy of the belief about each agent's state, in nats ``[N]``; comparable between agents of one
             model only.
         epistemic_scaled: the same between 0 (concentration 200) and 1 (concentration 1) ``[N]``.
-        aleatoric: learned noise of the outcome, a variance of logits (classes) or of the numbers ``[N]``.
+        aleatoric: learned noise v of the outcome ``[N]``. Classes: v / (1 + v) is the share of outcomes that count as
+            drawn at random (with ``noise="logit"``, v is a variance of logits). A number: its variance; of several
+            numbers the mean of their variances, each over that of all its outcomes in training.
         total: both fused, in (0, 1), non-decreasing in each ``[N]``.
         class_names: C names; empty for numbers.
         probabilities: ``[N, C]``, or None for numbers.
