@@ -90,9 +90,7 @@ def test_failed_cell_is_one_line_and_exit_code_1(invoke) -> None:
     assert len(lines) == 2
     assert "FAILED logistic · snare · seed 0: ArgumentError: learning_rate is 1e+30" in lines[0]
     assert "Traceback: results/small/failed/" in lines[0]
-    assert (
-        "2 cells failed: mend what FAILED says above, then run the same command." in result.stderr
-    )
+    assert "2 cells failed: mend what FAILED says above, then run the same command." in result.stderr
     assert "to measure the other" not in result.stderr
     assert "Accuracy" in result.stdout
 
