@@ -1,5 +1,7 @@
 """Names become indices; what is unknown or contradictory is refused by name."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -59,6 +61,14 @@ def test_links_and_groups_act_at_their_times() -> None:
         ([CutLink("a", "b"), ScaleLink("a", "b", 2.0)], "they change the same link"),
         ([CutGroup("g"), CutGroup("g")], "the group is cut twice"),
         ([Do("a", toward="calm", times=4)], "acts at step 4, after the horizon 3"),
+        ([Shift("b", "calm", 0.1), Shift("b", "upset", 0.1, times=1)], "the state of 'b' is decided twice"),
+        ([Shift("b", "calm", 0.1), Stochastic("b", "upset", 3.0)], "the state of 'b' is decided twice"),
+        ([CutGroup("g", times=0), CutGroup("g", times=[0, 1])], "the group is cut twice"),
+        ([CutGroup("g"), CutGroup("g", times=2)], "the group is cut twice"),
+        ([CutLink("a", "b", times=3)], "begins at step 3, but the horizon 3 is its end; choose times from 0 to 2"),
+        ([ScaleLink("a", "b", 2.0, times=[0, 3])], "begins at step 3, but the horizon 3 is its end"),
+        ([CutGroup("g", times=3)], "begins at step 3, but the horizon 3 is its end"),
+        ([Do("b", toward="calm", times=2), CutLink("a", "b", times=1)], "nothing acts on 'b' while its state is set"),
     ],
 )
 def test_faults_are_named(interventions, words) -> None:
@@ -67,13 +77,27 @@ def test_faults_are_named(interventions, words) -> None:
 
 
 def test_parted_times_do_not_contradict() -> None:
-    put(Do("b", toward="calm", times=0), CutLink("a", "b", times=1), Do("b", toward="upset", times=2))
+    put(Do("b", toward="calm", times=0), CutLink("a", "b", times=0), Do("b", toward="upset", times=2))
+    put(Do("b", toward="calm", times=1), CutLink("a", "b", times=1))
+    put(CutGroup("g", times=0), CutGroup("g", times=1), CutGroup("h"))
+    put(Shift("b", "calm", 0.1, times=0), Shift("b", "upset", 0.1, times=1), Do("a", toward="calm", times=3))
+
+
+def test_a_group_that_was_torn_is_cut_in_all_its_parts() -> None:
+    torn = replace(NAMES, groups=("g", "h", "g"))
+    assert resolve([CutGroup("g")], torn, LINKS, direct, 2).groups_cut(1) == (0, 2)
+    with pytest.raises(ArgumentError, match=r"groups that do: g, h$"):
+        resolve([CutGroup("k")], torn, LINKS, direct, 2)
 
 
 def test_numbers_have_no_classes() -> None:
     numbers = Names(("a",), (), (), (0,), 2)
     with pytest.raises(ArgumentError, match="the outcomes are numbers; use direction or observed"):
         resolve([Do("a", toward="calm")], numbers, LINKS, direct, 1)
+    with pytest.raises(
+        ArgumentError, match=r"'calm' is no agent \(a\), and there are no classes, because the outcomes"
+    ):
+        resolve([Shift("a", "calm", 0.1)], numbers, LINKS, direct, 1)
 
 
 def unit(*shape, seed=0):

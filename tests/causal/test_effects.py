@@ -93,7 +93,7 @@ def test_print() -> None:
 def test_several_numbers_are_called_by_their_names() -> None:
     e = effect(class_names=(), outcome_names=("joy", "fear"))
     assert e.labels == ("joy", "fear")
-    assert "mean(fear)" in e.to_frame().columns
+    assert "mean_fear" in e.to_frame().columns
     assert set(e.of("a")) == {"mean_joy", "mean_fear"}
     assert set(e.top_affected()["most_changed"]) <= {"joy", "fear"}
     assert effect((), outcome_names=("joy",)).of("a").keys() == {"mean_0"}
@@ -103,7 +103,7 @@ def test_numbers() -> None:
     e = effect(())
     assert torch.equal(e.mean, e.outcomes[-1])
     assert torch.equal(e.variance, e.variances[-1])
-    assert "mean(0)" in e.to_frame().columns
+    assert "mean_0" in e.to_frame().columns
     assert "most_changed" not in e.top_affected().columns
     with pytest.raises(ArgumentError, match="numbers, which have no probabilities"):
         _ = e.probabilities

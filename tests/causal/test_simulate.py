@@ -139,8 +139,10 @@ def test_policy_decides_from_states() -> None:
     ("function", "fault"),
     [
         (lambda step, states: None, "the policy returned None; return a mapping"),
-        (lambda step, states: {"p0": [1.0]}, r"set 'p0' to a state of shape \(1,\); give finite numbers of shape"),
-        (lambda step, states: {"p0": states[:, 0] * float("nan")}, "set 'p0' to a state"),
+        (lambda step, states: {"p0": [1.0]}, r"set 'p0' to a state of shape \(1,\); give numbers of shape"),
+        (lambda step, states: {"p0": states[:, 0] * float("nan")}, "'p0' to a state with an entry that is not finite"),
+        (lambda step, states: {"p0": torch.zeros(D)}, "'p0' to a state of length 0, not 1; divide it by its length"),
+        (lambda step, states: {"p0": 2 * states[:, 0]}, "'p0' to a state of length 2, not 1"),
         (lambda step, states: {"p0": "calm"}, "set 'p0' to 'calm'; give a state, a vector of numbers"),
         (lambda step, states: {"p0": None}, "set 'p0' to None; give a state"),
     ],
@@ -148,6 +150,29 @@ def test_policy_decides_from_states() -> None:
 def test_policy_that_decides_nothing_usable_is_refused(function, fault) -> None:
     with pytest.raises(ArgumentError, match=fault):
         last(mechanism(), start(), Action(policies=(Policy(function),), agents=("p0", "p1")), design())
+
+
+def test_policy_is_asked_per_structure_and_step_and_tells_whom_it_set() -> None:
+    asked = []
+
+    def once(step, states):
+        asked.append((step, tuple(states.shape)))
+        return {"p1": states[:, 0]} if step == 1 else {}
+
+    several = design([(0.5, 0.5, 0.0), (0.0, 0.5, 0.3)], draws=8, horizon=2)
+    names = tuple(f"p{i}" for i in range(len(start().eta)))
+    moments = list(simulate(mechanism(), start(), Action(policies=(Policy(once),), agents=names), several))
+    shape = (8, len(names), D)
+    # States of the origin are those of every structure, and asked for once.
+    assert asked == [(0, shape), (1, shape), (1, shape), (2, shape), (2, shape)]
+    assert [moment.decided for moment in moments] == [(1,), (1,)]
+
+
+def test_policy_that_sets_nobody_changes_nothing_to_the_bit() -> None:
+    still = Action(policies=(Policy(lambda step, states: {}),), agents=("p0", "p1"))
+    moment = last(mechanism(), start(), still, design())
+    assert torch.equal(moment.changed, moment.factual)
+    assert moment.decided == ()
 
 
 def test_policy_may_not_decide_what_another_intervention_decides() -> None:

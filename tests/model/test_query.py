@@ -7,6 +7,7 @@ import torch
 from sphunc.causal.interventions import Do, Shift
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.model.config import SphUncConfig
+from sphunc.model.grouping import regroup
 from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of, usual_structures
 from sphunc.model.situation import no_links
 from sphunc.model.structure import no_structure
@@ -72,3 +73,10 @@ def test_query_rounds_draws_up_and_checks_names(short_data) -> None:
     query.check()
     assert query.draws == 7
     assert query.action(lambda *_: torch.ones(8)).touched == (0,)
+
+
+def test_pairs_go_by_the_name_of_their_group(short_data) -> None:
+    whole = names_of(short_data, short_data.class_names, 8)
+    torn = names_of(regroup(short_data, "pairs"), short_data.class_names, 8, "pairs")
+    assert set(torn.groups) <= set(whole.groups)
+    assert len(torn.groups) > len(whole.groups)

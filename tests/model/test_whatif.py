@@ -11,7 +11,6 @@ import sphunc
 from sphunc.errors import ArgumentError, ArgumentTypeError, NotFittedError
 from sphunc.model.estimator import SphUnc
 from sphunc.model.situation import known_links, no_links
-from sphunc.model.whatif import as_interventions
 
 SMALL = {"dim": 10, "layers": 1, "epochs": 3, "patience": 3, "folds": 2, "aleatoric_width": 4, "structure_epochs": 0}
 
@@ -128,6 +127,28 @@ def test_parts_add_up_and_identification_needs_doubt(model, data, calm) -> None:
     assert doubt.identification[1] > 1e-3
 
 
+@pytest.mark.slow
+def test_errors_are_those_of_repeated_questions_where_links_are_in_doubt(model, data, calm) -> None:
+    do, sizes, errors = sphunc.Do(data.node_ids[0], toward=calm), {}, {}
+    for samples in (100, 400):
+        effects = []
+        for seed in range(40):
+            there = torch.rand(samples // 5, generator=torch.Generator().manual_seed(seed)) < 0.6
+            one = chain()
+            rows = torch.stack([2.0 * there, torch.full((samples // 5,), 2.0)], 1)
+            doubt = replace(one, strengths=rows, gates=torch.tensor([1.2, 2.0]))
+            asked = {"data": without_groups(data), "samples": samples, "seed": seed, "scenario": doubt}
+            effects.append(model.intervene(do, **asked))
+        found = torch.stack([effect.difference[1] for effect in effects])
+        error = torch.stack([effect.effect_error[1] for effect in effects])
+        sizes[samples], errors[samples] = found.std(0), error.mean(0)
+        inside = ((found - found.mean(0)).abs() < 2 * error).float().mean()
+        assert 0.85 < float(inside) <= 1.0
+        assert (errors[samples] / sizes[samples]).mean() == pytest.approx(1.0, abs=0.35)
+    assert float((sizes[100] / sizes[400]).mean()) == pytest.approx(2.0, rel=0.35)
+    assert float((errors[100] / errors[400]).mean()) == pytest.approx(2.0, rel=0.2)
+
+
 def test_errors_fall_with_the_root_of_the_samples_and_seeds_reproduce(model, data, calm) -> None:
     do = sphunc.Do(data.node_ids[0], toward=calm)
     arguments = {"data": data, "horizon": 1, "structures": 2}
@@ -184,6 +205,79 @@ def test_sweep(model, data, calm) -> None:
     assert frame["angle"].to_list() == [0.0, 1.0]
     assert frame["effect"][0] == pytest.approx(0.0, abs=1e-6)
     assert frame["effect"][1] > frame["effect"][0]
+
+
+def test_all_of_a_sweep_is_checked_before_any_work(model, data, calm, monkeypatch) -> None:
+    monkeypatch.setattr(type(model.network_), "origin", None)
+    a = data.node_ids[0]
+    with pytest.raises(ArgumentError, match="angle=9 is outside"):
+        model.sweep(a, calm, [0.5, 9], data=data)
+    with pytest.raises(ArgumentError, match="angles is empty"):
+        model.sweep(a, calm, [], data=data)
+    for wrong in (0.5, "1", np.array(0.5)):
+        with pytest.raises(ArgumentTypeError, match=r"angles=.* must be several numbers; give a list"):
+            unwrap(SphUnc.sweep)(model, a, calm, wrong, data=data)
+
+
+def test_both_arms_of_an_effect_are_checked_before_any_work(model, data, calm, monkeypatch) -> None:
+    monkeypatch.setattr(type(model.network_), "origin", None)
+    a = data.node_ids[0]
+    with pytest.raises(ArgumentError, match="agent 'z' is not in the data"):
+        model.effect(a, {a: calm}, {"z": calm}, data)
+    with pytest.raises(ArgumentTypeError, match="does not know the option 'samplez'"):
+        model.effect(a, {a: calm}, observed_data=data, samplez=3)
+
+
+@pytest.mark.parametrize("samples", [1, 30, 50])
+def test_as_many_outcomes_are_drawn_as_asked_for(model, data, samples) -> None:
+    assert model.interventional_samples((), data, samples).height == samples
+    assert model.counterfactual_samples((), data, origin=1, samples=samples).height == samples
+
+
+def test_agents_that_a_policy_sets_are_intervened_on(model, data) -> None:
+    a = data.node_ids[0]
+    effect = model.intervene(sphunc.Policy(lambda step, states: {a: states[:, 1]}), data=data, samples=8)
+    assert effect.intervened.nonzero().flatten().tolist() == [0]
+    assert a not in effect.top_affected(30)["agent"].to_list()
+    still = model.intervene(sphunc.Policy(lambda step, states: {}), data=data, samples=8)
+    assert torch.equal(still.outcomes, still.factual_outcomes)
+    assert not still.intervened.any()
+
+
+def test_a_group_is_cut_where_groups_are_pairs(data) -> None:
+    model = fitted(data, grouping="pairs")
+    with torch.no_grad():
+        model.network_.step.gains["pull"].fill_(1.0)
+        model.network_.readout.weight.normal_(generator=torch.Generator().manual_seed(0))
+    last = (data.hyperedge_time[data.hyperedge_index[1]] == data.num_times - 1) & (
+        data.hyperedge_size[data.hyperedge_index[1]] > 2
+    )
+    group = int(data.hyperedge_index[1, last][0])
+    members = data.hyperedge_index[0, data.hyperedge_index[1] == group]
+    cut = sphunc.CutGroup(data.hyperedge_ids[group])
+    effect = model.intervene(cut, data=data, horizon=1, samples=20, scenario=no_links())
+    assert set((effect.size > 1e-7).nonzero().flatten().tolist()) == set(members.tolist())
+    with pytest.raises(ArgumentError, match=r"group 'k' does not meet at the origin; groups that do: [^(]*$"):
+        model.intervene(sphunc.CutGroup("k"), data=data)
+
+
+def test_numbers_are_drawn_from_their_law(short_data) -> None:
+    y = torch.stack([short_data.y.float(), 10.0 * short_data.y], -1) * short_data.y_mask.unsqueeze(-1)
+    data = replace(short_data, y=y, class_names=())
+    model = fitted(data)
+    a, b = data.node_ids[:2]
+    drawn = model.interventional_samples({a: b}, data, 400, seed=3)
+    effect = model.intervene(sphunc.Do(a, observed=b), data=data, samples=400, seed=3)
+    assert drawn.shape == (400, 2 * data.num_nodes)
+    found = torch.tensor(drawn.to_numpy()).view(400, data.num_nodes, 2)
+    assert torch.allclose(found.std(0), effect.variance.sqrt().double(), rtol=0.2)
+    assert ((found.mean(0) - effect.mean).abs() < 5 * effect.variance.sqrt() / 20).all()
+    assert model.interventional_samples({a: b}, data, 400, seed=3).equals(drawn)
+    told = model.counterfactual_samples({a: b}, data, origin=1, horizon=1, samples=40)
+    seen = short_data.y_mask[2, 5:]
+    spread = torch.tensor(told.to_numpy()).view(40, data.num_nodes, 2)[:, 5:].std(0)
+    assert (spread[~seen] > 0.1).all()
+    assert float(spread[seen].median()) < 0.1
 
 
 def test_numbers_are_answered_too(short_data) -> None:
@@ -282,15 +376,6 @@ def test_a_model_without_links_says_so(data, calm) -> None:
     short = data.window(0, 2)
     with pytest.raises(ArgumentError, match="none could be learned"):
         fitted(short).intervene(do, data=short)
-
-
-def test_mappings_become_do() -> None:
-    made = as_interventions({"a": "calm", "b": "c", "d": [0.0, 1.0]}, ("calm",))
-    assert made == (sphunc.Do("a", toward="calm"), sphunc.Do("b", observed="c"), sphunc.Do("d", (0.0, 1.0)))
-    assert as_interventions(made[0] & made[1], ()) == made[:2]
-    assert as_interventions({"a": np.int64(3)}, ("calm",)) == (sphunc.Do("a", observed=3),)
-    with pytest.raises(ArgumentTypeError, match="direction must be a vector of numbers, got bool"):
-        as_interventions({"a": True}, ("calm",))
 
 
 def test_without_a_sphere_an_intervention_reaches_followers_only(data, calm) -> None:

@@ -3,6 +3,7 @@
 from sphunc.causal.discovery import discover
 from sphunc.causal.effects import Effect
 from sphunc.causal.graph import InfluenceGraph
+from sphunc.causal.intervention_json import from_json
 from sphunc.causal.interventions import (
     CutGroup,
     CutLink,
@@ -13,7 +14,6 @@ from sphunc.causal.interventions import (
     ScaleLink,
     Shift,
     Stochastic,
-    from_json,
 )
 from sphunc.causal.sampling import Structures
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -29,7 +29,7 @@ class Names:
     Attributes:
         agents: ids, N of them.
         classes: names, empty for numbers.
-        groups: ids of the groups that meet at the origin.
+        groups: ids of the groups that meet at the origin; the same one several times where a group was torn into parts.
         times: labels of the times up to the origin.
         dim: D.
     """
@@ -127,7 +127,7 @@ def resolve(interventions: Sequence[Intervention], names: Names, links: Links, d
             factor = 0.0 if isinstance(one, CutLink) else one.factor
             factors.append((_link(one, place, names, table), factor, one))
         elif isinstance(one, CutGroup):
-            cut.append((_group(one.group, names), one))
+            cut += [(position, one) for position in _group(one.group, names)]
         elif isinstance(one, Policy):
             policies.append(one)
         else:
@@ -165,6 +165,11 @@ def _aim(value: Any, agent: int, place: Mapping[Hashable, int], names: Names, di
         return direct("class", names.classes.index(value), agent)
     if value in place:
         return direct("agent", place[value], agent)
+    if not names.classes:
+        raise ArgumentError(
+            f"{value!r} is no agent ({_some(names.agents)}), and there are no classes, because the outcomes are "
+            "numbers; give an agent, or a unit vector"
+        )
     raise ArgumentError(
         f"{value!r} is neither a class ({_some(names.classes)}) nor an agent ({_some(names.agents)}); "
         "give one of them, or a unit vector"
@@ -202,11 +207,12 @@ def _class(name: str, names: Names) -> int:
     return names.classes.index(name)
 
 
-def _group(group: Hashable, names: Names) -> int:
-    if group not in names.groups:
-        known = _some(names.groups) if names.groups else "none"
+def _group(group: Hashable, names: Names) -> list[int]:
+    positions = [position for position, name in enumerate(names.groups) if name == group]
+    if not positions:
+        known = _some(tuple(dict.fromkeys(names.groups))) if names.groups else "none"
         raise ArgumentError(f"group {group!r} does not meet at the origin; groups that do: {known}")
-    return names.groups.index(group)
+    return positions
 
 
 def _link(
@@ -236,16 +242,31 @@ def turn(
 
 def _check_times(interventions: Sequence[Intervention], horizon: int) -> None:
     for one in interventions:
-        if one.times is not None and one.times[-1] > horizon:
-            raise ArgumentError(f"{one} acts at step {one.times[-1]}, after the horizon {horizon}; simulate further")
+        if one.times is None:
+            continue
+        last = one.times[-1]
+        if last > horizon:
+            raise ArgumentError(f"{one} acts at step {last}, after the horizon {horizon}; simulate further")
+        if isinstance(one, CutLink | ScaleLink | CutGroup) and last == horizon:
+            raise ArgumentError(
+                f"{one} acts on the transition that begins at step {last}, but the horizon {horizon} is its end; "
+                f"choose times from 0 to {horizon - 1}, or simulate further"
+            )
 
 
 def _check_contradictions(interventions: Sequence[Intervention]) -> None:
     for i, one in enumerate(interventions):
         for other in interventions[i + 1 :]:
             reason = _clash(one, other) or _clash(other, one)
-            if reason and one.overlaps(other):
+            if reason and _arrivals(one).overlaps(_arrivals(other)):
                 raise contradiction(one, other, reason)
+
+
+def _arrivals(one: Intervention) -> Intervention:
+    """The same intervention, with the steps whose states it changes: those of a link come one step later."""
+    if one.times is None or not isinstance(one, CutLink | ScaleLink):
+        return one
+    return replace(one, times=[step + 1 for step in one.times])
 
 
 def contradiction(one: Intervention, other: Intervention, reason: str) -> ArgumentError:
@@ -261,12 +282,13 @@ def decided_twice(agent: Hashable) -> str:
 def _clash(one: Intervention, other: Intervention) -> str:
     if isinstance(one, Do | Stochastic) and isinstance(other, CutLink | ScaleLink) and one.agent == other.target:
         return f"nothing acts on {one.agent!r} while its state is set"
-    if isinstance(one, Do | Stochastic) and isinstance(other, Do | Shift | Stochastic) and one.agent == other.agent:
-        return decided_twice(one.agent)
+    if isinstance(one, Do | Shift | Stochastic) and isinstance(other, Do | Shift | Stochastic):
+        return decided_twice(one.agent) if one.agent == other.agent else ""
     if isinstance(one, CutLink | ScaleLink) and isinstance(other, CutLink | ScaleLink):
         same = (one.source, one.target) == (other.source, other.target)
         return "they change the same link" if same else ""
-    return "the group is cut twice" if isinstance(one, CutGroup) and one == other else ""
+    is_same_group = isinstance(one, CutGroup) and isinstance(other, CutGroup) and one.group == other.group
+    return "the group is cut twice" if is_same_group else ""
 
 
 def _some(names: Sequence[Any]) -> str:

@@ -111,12 +111,14 @@ class Moment:
         reached: the same with it, of the n agents whom it may have reached ``[n, S, C]``.
         resultant: squared length of the mean state in the changed arm, without the bias of a finite S ``[N]``.
         rows: who they are ``[n]``; the others are the same in both arms. None for everybody.
+        decided: indices of agents whom policies have set by then, in any structure.
     """
 
     factual: Tensor
     reached: Tensor
     resultant: Tensor
     rows: Tensor | None = None
+    decided: tuple[int, ...] = ()
 
     @property
     def changed(self) -> Tensor:

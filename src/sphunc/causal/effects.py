@@ -221,10 +221,10 @@ class Effect:
     def _outcome_columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {}
         after, before = self.outcomes.flatten(0, 1), self.factual_outcomes.flatten(0, 1)
-        word = "mean" if self.numeric else "p"
         for k, end in enumerate(self.labels):
-            columns[f"{word}({end})"] = after[:, k].tolist()
-            columns[f"{word}({end}) factual"] = before[:, k].tolist()
+            name = f"mean_{end}" if self.numeric else f"p({end})"
+            columns[name] = after[:, k].tolist()
+            columns[f"{name} factual"] = before[:, k].tolist()
         gap = after - before
         columns["effect"] = (gap.square().mean(-1).sqrt() if self.numeric else 0.5 * gap.abs().sum(-1)).tolist()
         return columns

@@ -2,7 +2,8 @@
 
 Times are steps after the origin: 0 is the origin itself, 1 the first time that is forecast. ``times=None`` holds from
 the origin to the horizon. State interventions act after the agent's own mechanism, as in dowhy; whatever acts on a
-held agent is thereby without effect.
+held agent is thereby without effect. A link or a group that is changed at a step is changed in the transition that
+begins there: at step 0 it acts on the states of step 1, and at the horizon it could not act any more.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
+
+import numpy as np
 
 from sphunc.causal.counts import is_whole
 from sphunc.errors import ArgumentError, ArgumentTypeError
@@ -21,7 +25,6 @@ UNIT_TOLERANCE = 1e-4
 """Directions typed by hand or kept in float32 pass; a vector that was never normalised does not."""
 
 LONGEST_SHOWN = 6
-LONGEST_ROW = 200
 
 
 class Intervention(ABC):
@@ -39,12 +42,12 @@ class Intervention(ABC):
             return True
         return bool(set(self.times) & set(other.times))
 
-    def __and__(self, other: Intervention | Plan) -> Plan:
+    def __and__(self, other: Any) -> Plan:
         """Combine; the order does not matter."""
         return Plan((self,)) & other
 
     def to_json(self) -> str:
-        """Return a JSON document that :func:`from_json` reads."""
+        """Return a JSON document that :func:`~sphunc.causal.from_json` reads."""
         return Plan((self,)).to_json()
 
     def __repr__(self) -> str:
@@ -54,16 +57,27 @@ class Intervention(ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """Several interventions that act together."""
+    """Several interventions that act together, in no order; a plan of one equals this one."""
 
-    interventions: tuple[Intervention, ...] = ()
+    interventions: tuple[Any, ...] = ()
 
-    def __and__(self, other: Intervention | Plan) -> Plan:
+    def __post_init__(self) -> None:
+        _set(self, interventions=flatten(self.interventions))
+
+    def __and__(self, other: Any) -> Plan:
         """Combine with one more, or with those of another plan."""
-        more = other.interventions if isinstance(other, Plan) else (other,)
-        return Plan(self.interventions + more)
+        return Plan((self, other))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare without order."""
+        if not isinstance(other, Intervention | Plan):
+            return NotImplemented
+        return Counter(self) == Counter(flatten([other]))
+
+    def __hash__(self) -> int:
+        return hash(self.interventions[0] if len(self) == 1 else frozenset(self))
 
     def __iter__(self) -> Iterator[Intervention]:
         """Go through the interventions."""
@@ -74,7 +88,7 @@ class Plan:
         return len(self.interventions)
 
     def to_json(self) -> str:
-        """Return a JSON document that :func:`from_json` reads."""
+        """Return a JSON document that :func:`~sphunc.causal.from_json` reads."""
         return json.dumps([_document(one) for one in self.interventions])
 
 
@@ -91,13 +105,14 @@ class Do(Intervention):
         times: steps at which it is set; None holds it to the horizon.
     """
 
-    agent: Hashable
+    agent: Any
     direction: Any = None
     toward: str | None = None
-    observed: Hashable | None = None
+    observed: Any = None
     times: Any = None
 
     def __post_init__(self) -> None:
+        _set(self, agent=_id("agent", self.agent), observed=_id("observed", self.observed))
         given = [name for name in ("direction", "toward", "observed") if getattr(self, name) is not None]
         if len(given) != 1:
             got = " and ".join(given) if given else "none of them"
@@ -109,7 +124,7 @@ class Do(Intervention):
                 f"toward={self.toward!r} must be the name of a class, got {type(self.toward).__name__}; an agent or a "
                 "time goes to observed="
             )
-        _set(self, times=_steps(self.times))
+        _set(self, toward=plain_scalar(self.toward), times=_steps(self.times))
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,14 +138,14 @@ class Shift(Intervention):
         times: steps at which it is moved; None moves it at every step.
     """
 
-    agent: Hashable
+    agent: Any
     toward: Any
     angle: Any
     times: Any = None
 
     def __post_init__(self) -> None:
-        _set(self, toward=_aim("toward", self.toward), angle=_number("angle", self.angle, 0.0, math.pi))
-        _set(self, times=_steps(self.times))
+        _set(self, agent=_id("agent", self.agent), toward=_aim("toward", self.toward))
+        _set(self, angle=_number("angle", self.angle, 0.0, math.pi), times=_steps(self.times))
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,50 +159,54 @@ class Stochastic(Intervention):
         times: steps at which it is drawn; None draws it anew at every step.
     """
 
-    agent: Hashable
+    agent: Any
     mu: Any
     kappa: Any
     times: Any = None
 
     def __post_init__(self) -> None:
-        _set(self, mu=_aim("mu", self.mu), kappa=_number("kappa", self.kappa, 1e-6, 1e9))
-        _set(self, times=_steps(self.times))
+        _set(self, agent=_id("agent", self.agent), mu=_aim("mu", self.mu))
+        _set(self, kappa=_number("kappa", self.kappa, 1e-6, 1e9), times=_steps(self.times))
 
 
 @dataclass(frozen=True, repr=False)
 class ScaleLink(Intervention):
-    """Multiply the influence of ``source`` on ``target`` by ``factor``."""
+    """Multiply the influence of ``source`` on ``target`` by ``factor``, in the transitions that begin at ``times``."""
 
-    source: Hashable
-    target: Hashable
+    source: Any
+    target: Any
     factor: Any
     times: Any = None
 
     def __post_init__(self) -> None:
+        _set(self, source=_id("source", self.source), target=_id("target", self.target))
         _set(self, factor=_number("factor", self.factor, -1e6, 1e6), times=_steps(self.times))
 
 
 @dataclass(frozen=True, repr=False)
 class CutLink(Intervention):
-    """Take the influence of ``source`` on ``target`` away."""
+    """Take the influence of ``source`` on ``target`` away, in the transitions that begin at ``times``."""
 
-    source: Hashable
-    target: Hashable
+    source: Any
+    target: Any
     times: Any = None
 
     def __post_init__(self) -> None:
-        _set(self, times=_steps(self.times))
+        _set(self, source=_id("source", self.source), target=_id("target", self.target), times=_steps(self.times))
 
 
 @dataclass(frozen=True, repr=False)
 class CutGroup(Intervention):
-    """A group that met at the origin does not meet any more; its members are pulled by their other groups."""
+    """A group that met at the origin does not meet any more; its members are pulled by their other groups.
 
-    group: Hashable
+    With ``times`` it does not meet in the transitions that begin there.
+    """
+
+    group: Any
     times: Any = None
 
     def __post_init__(self) -> None:
-        _set(self, times=_steps(self.times))
+        _set(self, group=_id("group", self.group), times=_steps(self.times))
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,9 +214,10 @@ class Policy(Intervention):
     """Let a function decide, from what the simulated states are at each step.
 
     Args:
-        function: ``function(step, states)`` with states ``[S, N, D]`` returns a mapping from agents (ids) to states,
-            ``[D]`` or one per sample ``[S, D]``; they are normalised. An agent whose state another intervention decides
-            at the same step is refused.
+        function: ``function(step, states)`` returns a mapping from agents (ids) to states, unit vectors ``[D]`` or one
+            per draw ``[R, D]``; ``{}`` sets nobody. It is asked once per structure and step, with the states of this
+            structure ``[R, N, D]``: R draws of the noise, agents in the order of the data. An agent whose state another
+            intervention decides at the same step is refused.
         name: by which JSON remembers it; the function's own name by default.
         times: steps at which it is asked; None asks at every step.
     """
@@ -217,26 +237,6 @@ KINDS: dict[str, type[Intervention]] = {
 }
 
 
-def from_json(text: str, policies: Mapping[str, Callable[..., Any]] | None = None) -> Plan:
-    """Read what ``to_json`` wrote.
-
-    Args:
-        text: the document.
-        policies: functions of the policies in it, by name: code does not travel through JSON.
-    """
-    if not isinstance(text, str):
-        raise ArgumentTypeError(
-            f"interventions are read from a text, got {type(text).__name__}; write it with to_json()"
-        )
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ArgumentError(f"interventions are no JSON: {error}; write them with to_json()") from None
-    if not isinstance(rows, list):
-        raise ArgumentError(f"interventions are a JSON list, got {type(rows).__name__}; write them with to_json()")
-    return Plan(tuple(_read(row, policies or {}) for row in rows))
-
-
 def flatten(interventions: Iterable[Any]) -> tuple[Intervention, ...]:
     """Return single interventions; anything else is refused."""
     single: list[Intervention] = []
@@ -253,60 +253,16 @@ def _document(one: Intervention) -> dict[str, Any]:
     values = {f.name: getattr(one, f.name) for f in fields(one)}  # pyright: ignore[reportArgumentType]
     values.pop("function", None)
     for name, value in values.items():
-        if not _is_plain(value):
+        if not is_plain(value):
             raise ArgumentTypeError(f"{name} is {value!r}: JSON keeps texts and numbers; use such ids to write it")
     return {"kind": type(one).__name__, **{name: value for name, value in values.items() if value is not None}}
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Say whether JSON keeps a value: a text, a number, nothing, or a tuple of them."""
     if isinstance(value, tuple):
-        return all(_is_plain(part) for part in value)
+        return all(is_plain(part) for part in value)
     return value is None or isinstance(value, str | int | float)
-
-
-def _read(row: Any, policies: Mapping[str, Callable[..., Any]]) -> Intervention:
-    named = row.get("kind") if isinstance(row, dict) else None
-    if not isinstance(named, str) or named not in KINDS:
-        raise ArgumentError(f"{_row(row)} is no intervention; its kind is one of {', '.join(KINDS)}")
-    kind: Any = KINDS[named]
-    # A value that was not given is not written either: null counts as absent.
-    values = {name: _tuples(value) for name, value in row.items() if name != "kind" and value is not None}
-    faults = _faults(kind, values)
-    if faults:
-        raise ArgumentError(f"{_row(row)} does not fit {named}: {'; '.join(faults)}")
-    if kind is Policy:
-        values["function"] = _function(values.get("name"), policies)
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise ArgumentError(f"{_row(row)} does not fit {named}: {error}") from None
-
-
-def _faults(kind: Any, values: Mapping[str, Any]) -> list[str]:
-    """What is missing, unknown, or an object where JSON keeps texts, numbers and lists."""
-    known = [f for f in fields(kind) if f.name != "function"]
-    names = [f.name for f in known]
-    missing = [f"{f.name!r} is missing" for f in known if f.default is MISSING and f.name not in values]
-    foreign = [f"{name!r} is not among {', '.join(names)}" for name in values if name not in names]
-    objects = [
-        f"{name!r} must be a text, a number or a list of them" for name in names if not _is_plain(values.get(name))
-    ]
-    return missing + foreign + objects
-
-
-def _function(name: Any, policies: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    if name not in policies:
-        raise ArgumentError(f"the policy {name!r} has no function; give policies={{name: function}}")
-    return policies[name]
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
-
-
-def _row(row: Any) -> str:
-    shown = repr(row)
-    return shown if len(shown) <= LONGEST_ROW else f"{shown[:LONGEST_ROW]} ..."
 
 
 def _short(value: Any) -> str:
@@ -332,10 +288,34 @@ def _steps(times: Any) -> tuple[int, ...] | None:
     return tuple(sorted({int(t) for t in given}))
 
 
+def plain_scalar(value: Any) -> Any:
+    """Return numbers and texts of numpy, and tensors of a single number, as Python's own; anything else as it is."""
+    is_scalar = isinstance(value, np.number | np.bool_ | np.str_) or getattr(value, "ndim", None) == 0
+    # A date of numpy may be finer than Python's, which would turn it into a number.
+    return value if isinstance(value, np.datetime64) or not is_scalar else value.item()
+
+
+def is_name(value: Any) -> bool:
+    """Say whether a value may name an agent, a group or a time: it has a hash, and is no truth value and no array."""
+    if isinstance(value, bool) or (hasattr(value, "tolist") and not isinstance(value, np.generic)):
+        return False
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _id(name: str, value: Any) -> Hashable:
+    value = plain_scalar(value)
+    if not is_name(value):
+        raise ArgumentTypeError(f"{name}={value!r} must be an id of the data, got {type(value).__name__}; name one")
+    return value
+
+
 def _aim(name: str, value: Any) -> Any:
-    if isinstance(value, Hashable) and not hasattr(value, "tolist") and not isinstance(value, tuple):
-        return value
-    return _unit(name, value)
+    value = plain_scalar(value)
+    return value if is_name(value) and not isinstance(value, tuple) else _unit(name, value)
 
 
 def _unit(name: str, value: Any) -> tuple[float, ...]:

@@ -22,7 +22,7 @@ def variance_of_mean(values: Float[Tensor, "*batch sample agent"], layout: Layou
     .. math:: \frac{(M_a - M_e)_+ + (M_b - M_e)_+ + M_e}{BQR}
 
     with the mean squares M of structures, draws and what both leave, pooled over blocks. Structures are taken as
-    independent draws: their stratification makes it too large rather than too small. A single structure counts as known.
+    independent draws: their stratification makes it too large, never too small. A single structure counts as known.
 
     Args:
         values: ordered by block, structure and draw.

@@ -104,7 +104,7 @@ def class_entropies(
 def told(
     samples: Float[Tensor, "class sample agent"], mean: Float[Tensor, "agent class"]
 ) -> Float[Tensor, "sample agent"]:
-    r"""What each sample adds to the entropy of the mean, up to sign and a constant: :math:`\sum_c p_c \log \bar p_c`."""
+    r"""What a sample adds to the entropy of the mean, up to sign and a constant: :math:`\sum_c p_c \log \bar p_c`."""
     return (samples * mean.clamp(min=RAREST).log().mT.unsqueeze(1)).sum(0)
 
 

@@ -17,7 +17,7 @@ import torch
 from sphunc._typing import Tensor
 from sphunc.causal.action import Action, StateChange, contradiction, decided_twice, turn
 from sphunc.causal.design import Design, Moment, Start
-from sphunc.causal.interventions import Intervention, Policy
+from sphunc.causal.interventions import UNIT_TOLERANCE, Intervention, Policy
 from sphunc.causal.mechanism import Company, Mechanism, company, drive, meet, signal_basis
 from sphunc.causal.noise import Noise, draw_noise, mixture, perturb, row_sums
 from sphunc.causal.reading import columns, put_columns
@@ -88,6 +88,8 @@ class _World:
         self.prior_outside = prior_outside
         self.rank = self.eta.shape[-1]
         self.room: Tensor | None = None
+        self.decided: set[int] = set()
+        self.felt = self.nobody()
         self.spare: _States | None = None
         self.blocks: dict[int, list[Company]] = {}
         self.companies: dict[tuple[int, tuple[int, ...], tuple[tuple[int, float], ...]], Company] = {}
@@ -113,7 +115,7 @@ class _World:
 
     def depart(self, states: _States, noise: Noise) -> _Departure:
         """Put the interventions of the origin in place."""
-        return self.intervened(0, self.reached(0, self.nobody()), states, states, noise, None)
+        return self.intervened(0, self.reached(0, self.nobody()), states, states, noise, None)[0]
 
     def nobody(self) -> Tensor:
         return torch.zeros(self.agents, dtype=torch.bool)
@@ -129,7 +131,9 @@ class _World:
     def advance(self, step: int, states: list[_States], departures: list[_Departure]) -> Moment:
         """Move all samples one step; returns what is read."""
         S, noise = self.design.samples, self.noise(step, 0)
-        reached = [self.reached(step, self.acted_on(q, step, gone.rows)) for q, gone in enumerate(departures)]
+        self.felt = self.nobody()
+        acted = [self.acted_on(q, step, gone.rows) for q, gone in enumerate(departures)]
+        reached = [self.reached(step, one.clone()) for one in acted]
         rows = torch.unique(torch.cat(reached))
         shape = len(self.mechanism.bias), S
         read = torch.empty(*shape, self.agents) if self.room is None else self.room
@@ -145,7 +149,7 @@ class _World:
             squares += self.squares(states[q])
             if len(rows):
                 other[:, part] = columns(read[:, part], rows)
-                view = other[:, part], torch.searchsorted(rows, whom)
+                view = other[:, part], torch.searchsorted(rows, whom), acted[q]
                 departures[q] = self.diverge(step, q, (before, gone, states[q]), whom, noise, view)
                 self.collect(states[q], departures[q], mean, square)
             # The states of the origin are those of every structure of a block.
@@ -153,7 +157,9 @@ class _World:
         mean += total.sum(1)
         square += squares.sum(1)
         resultant = (row_sums(mean.square()) - square) / max(1, S * (S - 1))
-        return Moment(read.permute(2, 1, 0), other.permute(2, 1, 0), resultant.clamp(0.0, 1.0), rows)
+        kept = self.felt[rows]
+        arms = read.permute(2, 1, 0), (other if bool(kept.all()) else other[:, :, kept]).permute(2, 1, 0)
+        return Moment(*arms, resultant.clamp(0.0, 1.0), rows[kept], tuple(sorted(self.decided)))
 
     def acted_on(self, q: int, step: int, rows: Tensor) -> Tensor:
         """Agents whose next state may differ: whom those that differ act on, and whom cuts set free."""
@@ -216,7 +222,7 @@ class _World:
         states: tuple[_States, _Departure, _States],
         rows: Tensor,
         noise: Noise,
-        read: tuple[Tensor, Tensor],
+        read: tuple[Tensor, Tensor, Tensor],
     ) -> _Departure:
         """The changed arm of one structure, one step on, for the agents in ``rows``."""
         before, gone, factual = states
@@ -229,9 +235,13 @@ class _World:
             beyond += self.prior_outside[rows].unsqueeze(1)
         logits = torch.empty(len(self.mechanism.bias), *eta.shape[1::-1])
         self.finish(eta, beyond, noise.rows(rows), logits)
-        result = self.intervened(step, rows, _States(eta, beyond), factual, noise, logits.permute(2, 1, 0))
-        target, places = read
-        put_columns(target, places, logits)
+        result, whose = self.intervened(step, rows, _States(eta, beyond), factual, noise, logits.permute(2, 1, 0))
+        target, places, felt = read
+        # A policy is shown everybody; who is neither set nor acted on stays as it was, to the bit.
+        kept = felt[rows]
+        kept[whose] = True
+        self.felt[rows[kept]] = True
+        put_columns(target, places[kept], logits[:, :, kept])
         return result
 
     def place(self, states: _States, rows: Tensor, inside: Tensor, outside: Tensor | None) -> None:
@@ -278,8 +288,8 @@ class _World:
 
     def intervened(
         self, step: int, rows: Tensor, states: _States, factual: _States, noise: Noise, logits: Tensor | None
-    ) -> _Departure:
-        """Put interventions in place of what the mechanism gave, in states and readings; returns who departs."""
+    ) -> tuple[_Departure, list[int]]:
+        """Put interventions in place of what the mechanism gave; returns who departs, and places of those set."""
         at_origin = logits is None
         inside = states.inside[rows] if at_origin else states.inside
         outside = states.outside[rows] if at_origin and states.outside is not None else states.outside
@@ -290,7 +300,7 @@ class _World:
         if outside is not None and factual.outside is not None and len(rows):
             gap = torch.maximum(gap, (outside - factual.outside[rows]).abs().amax(1))
         far = gap > FAINT
-        return _Departure(rows[far], inside[far], None if outside is None else outside[far])
+        return _Departure(rows[far], inside[far], None if outside is None else outside[far]), whose
 
     def intervene(self, step: int, rows: Tensor, states: Tensor, noise: Noise, logits: Tensor | None) -> list[int]:
         """Change states and readings of ``rows`` in place; returns the places of those whose state was set."""
@@ -307,7 +317,7 @@ class _World:
                 self.reread(change, before, states[place], logits[place])
         for policy in self.action.policies:
             if policy.acts_at(step):
-                self.ask(policy, step, states, logits, taken)
+                places += self.ask(policy, step, states, logits, taken)
         return places
 
     def changed(self, change: StateChange, before: Tensor, noise: Noise) -> Tensor:
@@ -328,8 +338,9 @@ class _World:
 
     def ask(
         self, policy: Policy, step: int, states: Tensor, logits: Tensor | None, taken: dict[int, Intervention]
-    ) -> None:
+    ) -> list[int]:
         """Let a policy decide; only then is it known on whom, and ``taken`` says who is decided on already."""
+        whom = []
         decided = policy.function(step, states.transpose(0, 1).clone())
         if not isinstance(decided, Mapping):
             raise ArgumentError(f"the policy returned {decided!r}; return a mapping from agents to states, or {{}}")
@@ -340,9 +351,12 @@ class _World:
             if i in taken:
                 raise contradiction(taken[i], policy, decided_twice(agent))
             taken[i] = policy
+            whom.append(i)
             states[i] = _decided(agent, value, states[i])
             if logits is not None:
                 logits[i] = self.mechanism.read(states[i])
+        self.decided |= set(whom)
+        return whom
 
 
 def _decided(agent: Hashable, value: Any, before: Tensor) -> Tensor:
@@ -350,9 +364,17 @@ def _decided(agent: Hashable, value: Any, before: Tensor) -> Tensor:
         state = torch.as_tensor(value, dtype=before.dtype)
     except (TypeError, ValueError, RuntimeError):
         raise ArgumentError(f"the policy set {agent!r} to {value!r}; give a state, a vector of numbers") from None
-    if state.shape not in (before.shape, before.shape[-1:]) or not bool(state.isfinite().all()):
-        allowed = f"finite numbers of shape {tuple(before.shape)} or {tuple(before.shape[-1:])}"
+    if state.shape not in (before.shape, before.shape[-1:]):
+        allowed = f"numbers of shape {tuple(before.shape)} or {tuple(before.shape[-1:])}"
         raise ArgumentError(f"the policy set {agent!r} to a state of shape {tuple(state.shape)}; give {allowed}")
+    if not bool(state.isfinite().all()):
+        raise ArgumentError(f"the policy set {agent!r} to a state with an entry that is not finite; give a unit vector")
+    length = state.norm(dim=-1).flatten()
+    worst = float(length[(length - 1.0).abs().argmax()])
+    if abs(worst - 1.0) > UNIT_TOLERANCE:
+        raise ArgumentError(
+            f"the policy set {agent!r} to a state of length {worst:.6g}, not 1; divide it by its length"
+        )
     return torch.nn.functional.normalize(state, dim=-1)
 
 

@@ -137,9 +137,12 @@ def check_structure(asked: str, config: SphUncConfig, structure: Structure) -> N
         )
 
 
-def names_of(past: TemporalHypergraph, classes: tuple[str, ...], dim: int) -> Names:
-    """What may be named in interventions on these data."""
-    return Names(past.node_ids, classes, groups_at_origin(past), past.times, dim)
+def names_of(past: TemporalHypergraph, classes: tuple[str, ...], dim: int, grouping: str = "hyperedges") -> Names:
+    """What may be named in interventions on these data; pairs go by the name of the group that they were torn from."""
+    groups = groups_at_origin(past)
+    if grouping == "pairs":
+        groups = tuple(group for group, _ in groups)
+    return Names(past.node_ids, classes, groups, past.times, dim)
 
 
 def _origin(data: TemporalHypergraph, origin: object) -> int:

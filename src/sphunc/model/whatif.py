@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import polars as pl
@@ -14,18 +14,17 @@ from torch import Tensor, nn
 from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
-from sphunc.causal.counts import is_whole
-from sphunc.causal.design import Design, Layout
+from sphunc.causal.design import Design
 from sphunc.causal.effects import Effect
-from sphunc.causal.interventions import Do, Intervention, Plan, Shift, flatten
-from sphunc.causal.monte_carlo import variance_of_mean
+from sphunc.causal.interventions import Shift
 from sphunc.causal.outcome_entropy import latent_bound
 from sphunc.causal.simulate import simulate
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.alignment import Known
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.config import SphUncConfig
+from sphunc.model.dowhy import Contrast, as_interventions, contrast, draw_outcomes
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.inputs import check_data
 from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
@@ -34,27 +33,6 @@ from sphunc.model.situation import Scenario, Situation, posterior, situate
 from sphunc.model.structure import Structure
 
 ANGLES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
-
-
-@dataclass(frozen=True, eq=False)
-class Contrast:
-    """Difference between two interventions in one agent's outcome, under the same noise and structures.
-
-    Attributes:
-        target: the agent.
-        names: of the classes, or of the numbers.
-        difference: alternative less reference, probabilities or means ``[C]``.
-        error: Monte Carlo standard error ``[C]``.
-    """
-
-    target: Hashable
-    names: tuple[str, ...]
-    difference: Tensor
-    error: Tensor
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the difference by name."""
-        return dict(zip(self.names, self.difference.tolist(), strict=True))
 
 
 class WhatIf(ABC):
@@ -115,13 +93,7 @@ class WhatIf(ABC):
             True
         """
         amounts = Amounts(origin=origin, horizon=horizon, samples=samples, structures=structures, seed=seed)
-        query = self._query("intervene", interventions, data, amounts, scenario)
-        situation = self._situation(query)
-        action = query.action(situation.direct)
-        chosen = query.scenario
-        design = Design(chosen.links, chosen.strengths, query.draws, query.amounts.horizon, query.amounts.seed)
-        comparisons, bounds = _run(situation, action, design)
-        return self._answer(query, action, comparisons, bounds)
+        return self._simulated(self._query("intervene", interventions, data, amounts, scenario))
 
     def counterfactual(
         self,
@@ -141,13 +113,24 @@ class WhatIf(ABC):
         """
         amounts = Amounts(origin=origin, horizon=horizon, samples=samples, structures=structures, seed=seed)
         query = self._query("counterfactual", interventions, data, amounts, scenario)
+        return self._told(query)
+
+    def _simulated(self, query: Query) -> Effect:
+        situation = self._situation(query)
+        action = query.action(situation.direct)
+        chosen = query.scenario
+        design = Design(chosen.links, chosen.strengths, query.draws, query.amounts.horizon, query.amounts.seed)
+        comparisons, bounds, decided = _run(situation, action, design)
+        return self._answer(query, {*action.touched, *decided}, comparisons, bounds)
+
+    def _told(self, query: Query) -> Effect:
         check_retrospect(query.plan, self.config_)
         last = min(query.data.num_times - 1, query.amounts.origin + query.amounts.horizon)
         seen = self._prepare(query.data.until(last))
         situation = self._situation(query, seen)
         action = query.action(situation.direct)
         told = retrospect(situation, action, query, seen)
-        answer = self._answer(query, action, told.comparisons, told.bounds)
+        answer = self._answer(query, set(action.touched), told.comparisons, told.bounds)
         return replace(answer, coupling=told.coupling, observed=told.observed)
 
     def effect(
@@ -173,13 +156,10 @@ class WhatIf(ABC):
         data = check_data("effect", observed_data)
         if target_node not in data.node_ids:
             raise ArgumentError(f"target_node {target_node!r} is not in the data; it has {data.num_nodes} agents")
-        alternative, reference = (
-            self.intervene(
-                *as_interventions(given, self.known_.classes), data=data, samples=num_samples_to_draw, **options
-            )
-            for given in (interventions_alternative, interventions_reference)
-        )
-        return contrast(alternative, reference, target_node)
+        options["samples"] = num_samples_to_draw
+        alternative = self._asked("effect", interventions_alternative, data, **options)
+        reference = self._asked("effect", interventions_reference, data, **options)
+        return contrast(self._simulated(alternative), self._simulated(reference), target_node)
 
     def average_causal_effect(
         self,
@@ -201,24 +181,27 @@ class WhatIf(ABC):
         num_samples_to_draw: Whole | None = None,
         **options: Any,
     ) -> pl.DataFrame:
-        """Draw outcomes at the target after interventions: one row per sample, one column per agent."""
-        self._check_fitted("interventional_samples")
-        given = as_interventions(interventions, self.known_.classes)
-        return draw_outcomes(self.intervene(*given, data=observed_data, samples=num_samples_to_draw, **options))
+        """Draw outcomes at the target after interventions.
+
+        One row per sample, one column per agent, or per agent and number (``<agent> <name of the number>``).
+        """
+        query = self._asked(
+            "interventional_samples", interventions, observed_data, samples=num_samples_to_draw, **options
+        )
+        return draw_outcomes(self._simulated(query), query.amounts.samples)
 
     def counterfactual_samples(
         self, interventions: Any, observed_data: TemporalHypergraph | None = None, **options: Any
     ) -> pl.DataFrame:
-        """Draw counterfactual outcomes at the target: one row per sample, one column per agent."""
-        self._check_fitted("counterfactual_samples")
-        given = as_interventions(interventions, self.known_.classes)
-        return draw_outcomes(self.counterfactual(*given, data=observed_data, **options))
+        """Draw counterfactual outcomes at the target: rows and columns as in :meth:`interventional_samples`."""
+        query = self._asked("counterfactual_samples", interventions, observed_data, **options)
+        return draw_outcomes(self._told(query), query.amounts.samples)
 
     def sweep(
         self,
         agent: Hashable,
         toward: Any,
-        angles: Sequence[float] = ANGLES,
+        angles: Any = ANGLES,
         **options: Any,
     ) -> pl.DataFrame:
         """H_causal against the strength of an intervention: an agent is turned by each of the angles.
@@ -232,8 +215,22 @@ class WhatIf(ABC):
         Returns:
             One row per angle, means over the other agents: entropy, within, identification, standard error, effect.
         """
-        rows = [_sweep_row(angle, self.intervene(Shift(agent, toward, angle), **options)) for angle in angles]
-        return pl.DataFrame(rows)
+        turns = _turns(agent, toward, angles)
+        return pl.DataFrame([_sweep_row(turn.angle, self.intervene(turn, **options)) for turn in turns])
+
+    def _asked(
+        self, asked: str, interventions: Any, data: Any, scenario: Scenario | None = None, **amounts: Any
+    ) -> Query:
+        """Question in the words of dowhy."""
+        self._check_fitted(asked)
+        given = as_interventions(interventions, self.known_.classes)
+        unknown = sorted(set(amounts) - {f.name for f in fields(Amounts)})
+        if unknown:
+            raise ArgumentTypeError(
+                f"{asked} does not know the option {unknown[0]!r}; its options are origin, horizon, structures, seed "
+                "and scenario"
+            )
+        return self._query(asked, given, data, Amounts(**amounts), scenario)
 
     def _query(
         self, asked: str, interventions: Iterable[Any], data: Any, amounts: Amounts, scenario: Scenario | None
@@ -248,7 +245,7 @@ class WhatIf(ABC):
             check_structure(asked, self.config_, self.structure_)
             whose = self.known_.agents, past.node_ids
             scenario = posterior(self.structure_, *whose, amounts.structures, amounts.seed)
-        names = names_of(past, self.known_.classes, self.config_.dim)
+        names = names_of(past, self.known_.classes, self.config_.dim, self.config_.grouping)
         query = Query(plan, data, past, amounts, scenario, names, is_learned)
         query.check()
         return query
@@ -260,10 +257,10 @@ class WhatIf(ABC):
             network, self.temperature_, query.past, query.scenario, query.names, query.amounts.horizon, seen=seen
         )
 
-    def _answer(self, query: Query, action: Action, comparisons: list[Comparison], bounds: list[Tensor]) -> Effect:
+    def _answer(self, query: Query, whom: set[int], comparisons: list[Comparison], bounds: list[Tensor]) -> Effect:
         amounts, agents = query.amounts, query.past.node_ids
         touched = torch.zeros(len(agents), dtype=torch.bool)
-        touched[list(action.touched)] = True
+        touched[sorted(whom)] = True
         steps = range(1, amounts.horizon + 1)
 
         def stacked(name: str) -> Tensor:
@@ -293,9 +290,13 @@ class WhatIf(ABC):
         )
 
 
-def _run(situation: Situation, action: Action, design: Design) -> tuple[list[Comparison], list[Tensor]]:
+def _run(
+    situation: Situation, action: Action, design: Design
+) -> tuple[list[Comparison], list[Tensor], tuple[int, ...]]:
+    """Compare both arms after every step; also returns whom policies set."""
     comparisons: list[Comparison] = []
     bounds: list[Tensor] = []
+    decided: tuple[int, ...] = ()
     moments = simulate(situation.mechanism, situation.start, action, design, fleeting=True)
     for reading, moment in zip(situation.readings, moments, strict=True):
         is_last = len(comparisons) + 1 == design.horizon
@@ -303,7 +304,8 @@ def _run(situation: Situation, action: Action, design: Design) -> tuple[list[Com
         one = compare(moment, reading, design.draws, start=before, keep_samples=is_last)
         comparisons.append(one)
         bounds.append(latent_bound(moment.resultant, situation.mechanism.dim))
-    return comparisons, bounds
+        decided = moment.decided
+    return comparisons, bounds, decided
 
 
 def _confidence(
@@ -316,14 +318,14 @@ def _confidence(
     return torch.tensor([table.get(agent, 0.0) for agent in agents])
 
 
-def contrast(alternative: Effect, reference: Effect, target: Hashable) -> Contrast:
-    """Compare two effects that share data, seed and amounts, in one agent's outcome at their target."""
-    i = alternative.agents.index(target)
-    structures = int(alternative.structure_id.max()) + 1
-    gap = alternative.samples[:, i] - reference.samples[:, i]
-    error = variance_of_mean(gap, Layout.of(structures, len(gap) // structures)).sqrt()
-    names = alternative.class_names or tuple(f"mean_{name}" for name in alternative.labels)
-    return Contrast(target, names, alternative.outcomes[-1, i] - reference.outcomes[-1, i], error)
+def _turns(agent: Hashable, toward: Any, angles: Any) -> list[Shift]:
+    """All turns of a sweep, checked before the first of them is simulated."""
+    if not isinstance(angles, Iterable) or isinstance(angles, str | bytes | Mapping) or getattr(angles, "ndim", 1) != 1:
+        raise ArgumentTypeError(f"angles={angles!r} must be several numbers; give a list, such as [0.5, 1.0]")
+    turns = [Shift(agent, toward, angle) for angle in angles]
+    if not turns:
+        raise ArgumentError("angles is empty; give radians from 0 to pi, such as [0.5, 1.0]")
+    return turns
 
 
 def _sweep_row(angle: float, effect: Effect) -> dict[str, float]:
@@ -337,34 +339,3 @@ def _sweep_row(angle: float, effect: Effect) -> dict[str, float]:
     }
     own = {"own_entropy": float(effect.entropy[effect.intervened].mean())}
     return {"angle": float(angle), **{name: float(value[others].mean()) for name, value in means.items()}, **own}
-
-
-def draw_outcomes(effect: Effect) -> pl.DataFrame:
-    """Draw one outcome per sample and agent at the target; numbers are the samples' means.
-
-    Several numbers per agent have a column each, ``<agent> <name of the number>``.
-    """
-    columns = [str(agent) for agent in effect.agents]
-    if effect.numeric:
-        ends = [f" {name}" for name in effect.labels] if len(effect.labels) > 1 else [""]
-        means = effect.samples.flatten(1).unbind(1)
-        names = [name + end for name in columns for end in ends]
-        return pl.DataFrame({name: column.tolist() for name, column in zip(names, means, strict=True)})
-    generator = torch.Generator().manual_seed(effect.seed)
-    S, N, C = effect.samples.shape
-    drawn = torch.multinomial(effect.samples.reshape(-1, C), 1, generator=generator).view(S, N)
-    names = effect.class_names
-    return pl.DataFrame({name: [names[c] for c in drawn[:, i].tolist()] for i, name in enumerate(columns)})
-
-
-def as_interventions(given: Any, classes: tuple[str, ...]) -> tuple[Intervention, ...]:
-    """Return interventions as they are, or :class:`Do` for every entry of a mapping from agents to states."""
-    if isinstance(given, Mapping):
-        return tuple(_as_do(agent, value, classes) for agent, value in given.items())
-    return flatten([given] if isinstance(given, Intervention | Plan) else given)
-
-
-def _as_do(agent: Hashable, value: Any, classes: tuple[str, ...]) -> Do:
-    if isinstance(value, str) and value in classes:
-        return Do(agent, toward=value)
-    return Do(agent, observed=value) if isinstance(value, str) or is_whole(value) else Do(agent, value)

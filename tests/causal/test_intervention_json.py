@@ -1,0 +1,87 @@
+"""Interventions are the same after JSON; what JSON does not keep, and foreign documents, are refused."""
+
+from inspect import unwrap
+
+import pytest
+
+from sphunc.causal import from_json
+from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, ScaleLink, Shift, Stochastic
+from sphunc.errors import ArgumentError, ArgumentTypeError
+
+
+def stand_still(step, states):
+    return {}
+
+
+ALL = [
+    Do("a", (0.0, 1.0)),
+    Do("a", toward="calm"),
+    Do("a", observed="b", times=0),
+    Shift("a", "calm", 0.5, times=[2, 1]),
+    Shift("a", (1.0, 0.0), 0.5),
+    Stochastic(3, "b", 40.0),
+    CutLink("a", "b"),
+    ScaleLink("a", "b", 2.0, times=1),
+    CutGroup("g"),
+    Policy(stand_still),
+]
+
+
+@pytest.mark.parametrize("one", ALL, ids=str)
+def test_round_trip(one) -> None:
+    read = from_json(one.to_json(), {"stand_still": stand_still})
+    assert read == one
+    assert tuple(read) == (one,)
+
+
+def test_round_trip_of_a_plan() -> None:
+    plan = ALL[1] & ALL[6] & ALL[8]
+    assert from_json(plan.to_json()) == plan
+
+
+def test_a_policy_needs_its_function_and_a_document_is_a_text() -> None:
+    with pytest.raises(ArgumentError, match="has no function; give policies"):
+        from_json(Policy(stand_still).to_json())
+    with pytest.raises(ArgumentTypeError, match=r"read from a text, got NoneType; write it with to_json\(\)"):
+        unwrap(from_json)(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "are no JSON"),
+        ("[" * 100_000, "are no JSON"),
+        ("{", "are no JSON"),
+        ("{}", "a JSON list, got dict"),
+        ('[{"kind": "Eval"}]', "is no intervention; its kind is one of Do"),
+        ("null", "a JSON list, got NoneType"),
+        ('"Do"', "a JSON list, got str"),
+        ("[null]", "None is no intervention; its kind is one of Do"),
+        ('["Do"]', "'Do' is no intervention"),
+        ("[{}]", "{} is no intervention"),
+        ('[{"kind": null}]', "is no intervention"),
+        ('[{"kind": ["Do"]}]', "is no intervention"),
+        ('[{"kind": {"Do": 1}}]', "is no intervention"),
+        ('[{"kind": "Do", "toward": "calm"}]', "does not fit Do: 'agent' is missing"),
+        ('[{"kind": "Do", "agent": null, "toward": "calm"}]', "does not fit Do: 'agent' is missing"),
+        ('[{"kind": "Do", "agent": {"id": 1}, "toward": "calm"}]', "'agent' must be a text, a number or a list of"),
+        ('[{"kind": "Do", "agent": [[{}]], "toward": "calm"}]', "'agent' must be a text, a number or a list of"),
+        ('[{"kind": "Do", "agent": "a", "toward": 3}]', "does not fit Do"),
+        ('[{"kind": "Do", "agent": "a", "direction": "north"}]', "direction must be a vector of numbers, got str"),
+        ('[{"kind": "Do", "agent": "a", "direction": ["x", "y"]}]', "direction must be a vector of numbers"),
+        ('[{"kind": "Do", "agent": "a", "toward": "calm", "times": "now"}]', "must be a step after the origin"),
+        ('[{"kind": "Do", "agent": "a", "toward": "calm", "times": [1.5]}]', "must be a step after the origin"),
+        ('[{"kind": "Shift", "agent": "a", "toward": "calm"}]', "does not fit Shift: 'angle' is missing"),
+        ('[{"kind": "Shift", "agent": "a", "toward": "calm", "angle": "wide"}]', "angle='wide' must be a number"),
+        ('[{"kind": "Shift", "agent": "a", "toward": "calm", "angle": true}]', "angle=True must be a number"),
+        ('[{"kind": "ScaleLink", "source": "a", "target": "b", "factor": [2]}]', "must be a number, got tuple"),
+        ('[{"kind": "CutLink", "source": "a"}]', "does not fit CutLink: 'target' is missing"),
+        ('[{"kind": "CutGroup", "size": 3}]', "'group' is missing; 'size' is not among group, times"),
+        ('[{"kind": "Policy"}]', "the policy None has no function"),
+        ('[{"kind": "Policy", "name": {}}]', "'name' must be a text"),
+        ('[{"kind": "Policy", "name": "p", "function": "eval"}]', "'function' is not among name, times"),
+    ],
+)
+def test_foreign_json_is_refused(text, words) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        from_json(text, {"p": stand_still})
