@@ -208,6 +208,10 @@ FAULTS = {
         {"features": "time,agent,mood,age\n1,a,1,1\n1,b,1\n"},
         "features.csv row 3: there are 3 cells, but the header has 4.",
     ),
+    "stray quote": (
+        {"outcomes": 'time,agent,out"come\n1,a",x\n1,b,y\n'},
+        "outcomes.csv row 1: the name 'out\"come' has a stray quote",
+    ),
     "open quote": ({"groups": 'time,group,agent\n1,"g,a\n1,g,b\n'}, "groups.csv row 3: the quotes do not match"),
     "weight missing": (
         {"groups": "time,group,agent,weight\n1,g,a,1\n1,g,b,\n"},

@@ -126,17 +126,18 @@ def _read_parquet(kind: str, path: Path, log: FaultLog) -> Table | None:
 
 def _read_csv(kind: str, path: Path, delimiter: str, log: FaultLog) -> Table | None:
     try:
-        header, skipped = _header(path, delimiter)
+        line, skipped = _header_line(path)
+        header = _names(line, delimiter)
         if not header:
             log.add(Fault(path.name, "the file is empty", "Write a header and at least one row"))
             return None
-        if _wrong_delimiter(path.name, header, delimiter, log):
+        if _wrong_delimiter(path.name, header, delimiter, log) or _stray_quote(path.name, header, line, skipped, log):
             return None
         frame = _parse_csv(path, delimiter, header if kind == "features" else [])
     except UnicodeDecodeError as error:
         log.add(_broken_text(path, error))
         return None
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         _diagnose(path, delimiter, _first_line(error), log)
         return None
     reason = f"its header has {len(header)} names, its rows {frame.width} cells" if frame.width != len(header) else None
@@ -151,7 +152,7 @@ def _parse_csv(path: Path, delimiter: str, header: list[str]) -> pl.DataFrame:
     dtypes = [pl.String if name in roles else pl.Float64 for name in header]
     try:
         return pl.read_csv(path, separator=delimiter, infer_schema=False, glob=False, schema_overrides=dtypes or None)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # a panic is no Exception
         return pl.read_csv(path, separator=delimiter, infer_schema=False, glob=False)
 
 
@@ -169,12 +170,25 @@ def _named(kind: str, file: str, frame: pl.DataFrame, header: list[str], first: 
     return finish(kind, file, frame, header, log, typed=False, first_row=first, lines=lines)
 
 
-def _header(path: Path, delimiter: str) -> tuple[list[str], int]:
+def _header_line(path: Path) -> tuple[str, int]:
     with path.open(encoding="utf-8-sig", newline="") as lines:
         for skipped, line in enumerate(lines):
             if line.strip():
-                return [name.strip() for name in next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter))], skipped
-    return [], 0
+                return line.rstrip("\r\n"), skipped
+    return "", 0
+
+
+def _names(line: str, delimiter: str) -> list[str]:
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))] if line else []
+
+
+def _stray_quote(file: str, header: list[str], line: str, skipped: int, log: FaultLog) -> bool:
+    # polars looks for the end of such a quote in the rows, and swallows both.
+    for name in header:
+        if '"' in name and '"' + name.replace('"', '""') + '"' not in line:
+            log.add(Fault(file, f"the name {name!r} has a stray quote", 'Close or double every "', row=skipped + 1))
+            return True
+    return False
 
 
 def _wrong_delimiter(file: str, header: list[str], delimiter: str, log: FaultLog) -> bool:
