@@ -35,6 +35,29 @@ def test_draws_alone_do_not_tell_the_error_of_structures() -> None:
     assert float(by_draw) < 0.01 / 20
 
 
+@pytest.mark.parametrize("layout", [Layout(1, 20, 5), Layout(4, 20, 5)])
+@pytest.mark.parametrize("spread", [(0.0, 0.0), (0.5, 0.5)])
+def test_structures_by_stratum_tell_how_little_their_mean_varies(layout, spread) -> None:
+    g, (B, Q, R), count = torch.Generator().manual_seed(1), layout.shape, 2000
+    rank = torch.argsort(torch.rand(B * Q, count, generator=g), 0)
+    # The first 0.665 of the strata have the link; where they end lies at random within a stratum.
+    there = ((rank + torch.rand(count, generator=g)) / (B * Q) < 0.665).float()
+    x = experiments(layout, 0.0, *spread, count) + there.repeat_interleave(R, 0)
+    wanted = float(x.mean(0).var())
+    found = float(variance_of_mean(x, layout, rank.argsort(0)).mean())
+    assert 0.8 * wanted <= found <= 4.0 * wanted
+    if spread == (0.0, 0.0):
+        assert found < 0.3 * float(variance_of_mean(x, layout).mean())
+
+
+def test_strata_in_an_arbitrary_order_change_nothing() -> None:
+    layout = Layout(3, 20, 5)
+    x = experiments(layout, 1.0, 0.5, 0.5)
+    order = torch.argsort(torch.rand(60, x.shape[1], generator=torch.Generator().manual_seed(2)), 0)
+    found = float(variance_of_mean(x, layout, order).mean())
+    assert found == pytest.approx(float(variance_of_mean(x, layout).mean()), rel=0.05)
+
+
 def test_constants_have_none_and_a_single_draw_does_not_tell() -> None:
     assert torch.equal(variance_of_mean(torch.zeros(3, 40, 2), Layout(2, 4, 5)), torch.zeros(3, 2))
     assert variance_of_mean(torch.zeros(20, 2), Layout(1, 20, 1)).isnan().all()

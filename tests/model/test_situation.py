@@ -5,6 +5,7 @@ import torch
 
 from sphunc.causal.mechanism import company, drive
 from sphunc.errors import ArgumentError
+from sphunc.model import situation
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.config import SphUncConfig
 from sphunc.model.network import Network
@@ -83,3 +84,9 @@ def test_groups_and_directions(short_data) -> None:
     situation.beliefs[-1, 3] = 0.0
     with pytest.raises(ArgumentError, match="nothing is known about the state of"):
         situation.direct("agent", 3, 2)
+
+
+def test_structures_are_ordered_by_the_strata_of_each_agent() -> None:
+    strata = torch.tensor([[5, 0], [1, 7], [3, 2]])
+    order = situation._order(strata, ("a", "b"), ("b", "new", "a"))
+    assert order.T.tolist() == [[0, 2, 1], [0, 1, 2], [1, 2, 0]]

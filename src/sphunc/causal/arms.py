@@ -58,6 +58,7 @@ def compare(
     *,
     start: Comparison | None = None,
     keep_samples: bool = False,
+    order: Tensor | None = None,
 ) -> Comparison:
     """Read both arms and compare them, a block of agents at a time.
 
@@ -67,6 +68,7 @@ def compare(
         draws: R; samples are ordered by structure, then draw, in the blocks of :class:`Layout`.
         start: comparison of the step before, which saves iterations.
         keep_samples: also return the law of every sample.
+        order: structures by stratum, for every agent ``[Q, N]``; None if they were not stratified.
     """
     agents, samples, outputs = moment.factual.shape
     size = max(1, BLOCK // max(1, samples * outputs))
@@ -76,11 +78,12 @@ def compare(
         block = slice(first, min(first + size, agents))
         rows, arms = _arms(moment, block)
         part = reading.rows(block)
+        lined = None if order is None else order[:, block]
         if isinstance(part, ClassReading):
             warm = None if start is None else Anchor(start.log_weights, start.inverse).rows(block)
-            parts.append(_classes(arms, rows, part, draws, warm, keep_samples, rooms))
+            parts.append(_classes(arms, rows, part, draws, warm, keep_samples, rooms, lined))
         else:
-            parts.append(_numbers(arms, rows, part, draws, keep_samples))
+            parts.append(_numbers(arms, rows, part, draws, keep_samples, lined))
     names = [f.name for f in fields(Comparison)]
     return Comparison(**{name: torch.cat([getattr(part, name) for part in parts]) for name in names})
 
@@ -102,6 +105,7 @@ def _classes(
     start: Anchor | None,
     keep: bool,
     rooms: Tensor,
+    order: Tensor | None,
 ) -> Comparison:
     factual, reached = (logits.permute(2, 1, 0) for logits in arms)
     q, tie = anchored(reading.odds(factual, rooms[0]), reading.target, start)
@@ -123,13 +127,16 @@ def _classes(
     own, spread = change.mean(3).flatten(1, 2), spread_of_mean(change, 3).flatten(1, 2)
     by_structure = _law((target.unsqueeze(1) + own).permute(2, 1, 0))
     # Those who were not reached are the same in both arms: what happens to them has no error.
-    variance = torch.zeros(agents, C).index_copy_(0, rows, variance_of_mean(gap, layout).mT)
-    unsure = torch.zeros(agents).index_copy_(0, rows, variance_of_mean(told(gap, outcome[rows]), layout).sqrt())
+    how = layout, None if order is None else order[:, rows]
+    variance = torch.zeros(agents, C).index_copy_(0, rows, variance_of_mean(gap, *how).mT)
+    unsure = torch.zeros(agents).index_copy_(0, rows, variance_of_mean(told(gap, outcome[rows]), *how).sqrt())
     entropies = class_entropies(outcome, variance, by_structure, spread.permute(2, 1, 0), unsure)
     return _comparison(outcome, reading.target, variance.sqrt(), outcome[:, :0], entropies, shifted, tie)
 
 
-def _numbers(arms: tuple[Tensor, Tensor], rows: Tensor, reading: NumberReading, draws: int, keep: bool) -> Comparison:
+def _numbers(
+    arms: tuple[Tensor, Tensor], rows: Tensor, reading: NumberReading, draws: int, keep: bool, order: Tensor | None
+) -> Comparison:
     before = reading.means(arms[0].contiguous())
     after = before.index_copy(0, rows, reading.means(arms[1].contiguous())) if len(rows) else before
     layout = Layout.of(before.shape[1] // draws, draws)
@@ -142,7 +149,7 @@ def _numbers(arms: tuple[Tensor, Tensor], rows: Tensor, reading: NumberReading, 
     entropies = number_entropies(shifted, noise, variance, layout)
     samples_kept = shifted if keep else shifted[:, :0]
     untied = Anchor(outcome[:, :0], outcome[:, :0, None])
-    error = variance_of_mean(gap.permute(2, 1, 0), layout).mT.sqrt()
+    error = variance_of_mean(gap.permute(2, 1, 0), layout, order).mT.sqrt()
     return _comparison(outcome, reading.target, error, variance, entropies, samples_kept, untied)
 
 

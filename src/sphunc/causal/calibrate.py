@@ -63,7 +63,7 @@ class Simulator:
         generator = torch.Generator().manual_seed(seed)
         judged = torch.isin(problem.candidates.links[1], problem.explained)
         marginals = result.probability, result.probability
-        is_link = sample_gates(problem.candidates.links[1], result.draws, result.bits, *marginals, 1, generator)[0]
+        is_link = sample_gates(problem.candidates.links[1], result.draws, result.bits, *marginals, 1, generator)[0][0]
         is_link = is_link & judged
         value, error = unshrunk(result.strength, result.deviation, hyper.tau)
         drawn = hyper.groups.draw(value, error, is_link, generator)

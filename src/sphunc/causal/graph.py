@@ -173,12 +173,12 @@ class InfluenceGraph:
         count = whole_number("count", count, least=1)
         generator = torch.Generator().manual_seed(seed_number(seed))
         marginals = self.raw_probability, self.probability
-        gates = sample_gates(self.links[1], self.draws, self.bits, *marginals, count, generator)
+        gates, strata = sample_gates(self.links[1], self.draws, self.bits, *marginals, count, generator)
         strength = self.strength.expand(count, -1)
         if vary_strength:
             noise = torch.randn(gates.shape, generator=generator, dtype=torch.double).to(strength)
             strength = strength + noise * self.deviation
-        return Structures(gates, torch.where(gates, strength, torch.zeros_like(strength)))
+        return Structures(gates, torch.where(gates, strength, torch.zeros_like(strength)), strata)
 
     def __repr__(self) -> str:
         return (

@@ -18,10 +18,12 @@ class Structures:
     Attributes:
         gates: ``[S, K]`` True where the link of the candidate list exists.
         strengths: ``[S, K]`` signed strength, 0 where it does not.
+        strata: ``[S, N]`` of which part of each agent's posterior over its parents the structure is, in their order.
     """
 
     gates: Bool[Tensor, "sample link"]
     strengths: Float[Tensor, "sample link"]
+    strata: Int[Tensor, "sample agent"]
 
 
 def sample_gates(
@@ -32,8 +34,8 @@ def sample_gates(
     probability: Float[Tensor, " link"],
     count: int,
     generator: torch.Generator,
-) -> Bool[Tensor, "sample link"]:
-    """Draw ``count`` structures whose mean is ``probability``.
+) -> tuple[Bool[Tensor, "sample link"], Int[Tensor, "sample agent"]]:
+    """Draw ``count`` structures whose mean is ``probability``, and tell from which strata they are.
 
     Each target's stored sets are evenly spaced quantiles of its posterior; a draw takes ``count`` of them evenly, in
     an order of its own per target, so that agents vary independently and few draws have nearly exact marginals.
@@ -46,7 +48,7 @@ def sample_gates(
     agents = torch.arange(draws.shape[0], device=targets.device)
     drawn = torch.stack([_members(draws[agents, row][targets], bits) for row in position])
     uniform = torch.rand(drawn.shape, generator=generator).to(targets.device)
-    return _match_marginals(drawn, uniform, bits, raw, probability)
+    return _match_marginals(drawn, uniform, bits, raw, probability), position
 
 
 def _strata(agents: int, stored: int, count: int, generator: torch.Generator) -> Tensor:

@@ -38,12 +38,20 @@ class Contrast:
         return dict(zip(self.names, self.difference.tolist(), strict=True))
 
 
-def contrast(alternative: Effect, reference: Effect, target: Hashable) -> Contrast:
-    """Compare two effects that share data, seed and amounts, in one agent's outcome at their target."""
+def contrast(alternative: Effect, reference: Effect, target: Hashable, order: Tensor | None = None) -> Contrast:
+    """Compare two effects that share data, seed and amounts, in one agent's outcome at their target.
+
+    Args:
+        alternative: one effect.
+        reference: the other one, which is subtracted.
+        target: the agent.
+        order: structures by stratum, for every agent; None if they were not stratified.
+    """
     i = alternative.agents.index(target)
     structures = int(alternative.structure_id.max()) + 1
     gap = alternative.samples[:, i] - reference.samples[:, i]
-    error = variance_of_mean(gap, Layout.of(structures, len(gap) // structures)).sqrt()
+    lined = None if order is None else order[:, i : i + 1].expand(-1, gap.shape[-1])
+    error = variance_of_mean(gap, Layout.of(structures, len(gap) // structures), lined).sqrt()
     names = alternative.class_names or tuple(f"mean_{name}" for name in alternative.labels)
     return Contrast(target, names, alternative.outcomes[-1, i] - reference.outcomes[-1, i], error)
 

@@ -65,7 +65,7 @@ def retrospect(situation: Situation, action: Action, query: Query, seen: Tempora
         before = torch.cat([path[step][0] for path in paths], 1)
         after = torch.cat([path[step][1] for path in paths], 1)
         outcome, mask = _seen_outcome(situation, seen, query.amounts.origin + step + 1)
-        comparisons.append(_compare(situation.readings[step], before, after, outcome, mask, query.layout))
+        comparisons.append(_compare(situation.readings[step], before, after, outcome, mask, query))
         mean = torch.stack([path[step][2] for path in paths]).sum(0)
         S = before.shape[1]
         resultant = (mean.square().sum(-1) - S) / max(1, S * (S - 1))
@@ -120,8 +120,9 @@ def _seen_outcome(situation: Situation, seen: TemporalHypergraph, time: int) -> 
 
 
 def _compare(
-    reading: ClassReading | NumberReading, before: Tensor, after: Tensor, outcome: Tensor, mask: Tensor, layout: Layout
+    reading: ClassReading | NumberReading, before: Tensor, after: Tensor, outcome: Tensor, mask: Tensor, query: Query
 ) -> Comparison:
+    layout, order = query.layout, query.scenario.order
     if isinstance(reading, ClassReading):
         laws = reading.probabilities(before), reading.probabilities(after)
         factual, other = coupled_outcomes(*laws, outcome, mask)
@@ -130,20 +131,20 @@ def _compare(
         factual, other, variance = _numbers(reading, before, after, outcome, mask)
     mean = other.mean(1)
     if isinstance(reading, ClassReading):
-        entropies = _entropies(other, mean, layout)
+        entropies = _entropies(other, mean, layout, order)
     else:
         noise = torch.where(mask.unsqueeze(-1), 0.05 * reading.variance, reading.variance)
         entropies = number_entropies(other, noise, torch.maximum(variance, noise), layout)
-    error = variance_of_mean((other - factual).permute(2, 1, 0), layout).mT.sqrt()
+    error = variance_of_mean((other - factual).permute(2, 1, 0), layout, order).mT.sqrt()
     parts = entropies.total, entropies.within, entropies.identification, entropies.error
     return Comparison(mean, factual.mean(1), error, variance, *parts, other, mean[:, :0], mean[:, :0, None])
 
 
-def _entropies(laws: Tensor, mean: Tensor, layout: Layout) -> Entropies:
+def _entropies(laws: Tensor, mean: Tensor, layout: Layout, order: Tensor | None) -> Entropies:
     by_class = laws.permute(2, 1, 0)
     split = laws.unflatten(1, (-1, layout.draws))
-    error = variance_of_mean(told(by_class, mean), layout).sqrt()
-    variance = variance_of_mean(by_class, layout).mT
+    error = variance_of_mean(told(by_class, mean), layout, order).sqrt()
+    variance = variance_of_mean(by_class, layout, order).mT
     return class_entropies(mean, variance, split.mean(2), spread_of_mean(split, 2), error)
 
 

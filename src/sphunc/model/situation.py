@@ -35,11 +35,13 @@ class Scenario:
         links: ``[2, K]`` source and target, indices into the agents of the data.
         strengths: of each structure ``[Q, K]``.
         gates: what acts in the forecast, their mean or nearly so ``[K]``.
+        order: structures by the strata of each agent's parents that they come from ``[Q, N]``; None if they have none.
     """
 
     links: Links
     strengths: Tensor
     gates: Tensor
+    order: Tensor | None = None
 
 
 def known_links(links: Links, strengths: Tensor) -> Scenario:
@@ -191,8 +193,18 @@ def posterior(structure: Structure, known: tuple[Any, ...], agents: tuple[Any, .
     assert structure.graph is not None
     indices = torch.arange(structure.links.shape[1], dtype=torch.float64, device=structure.links.device)
     links, kept = place(Structure(structure.links, indices, None), known, agents)
-    drawn = structure.graph.sample(count, seed).strengths.to(torch.float32)
-    return Scenario(links.cpu(), drawn[:, kept.long()].cpu(), structure.gates[kept.long()].cpu())
+    sampled = structure.graph.sample(count, seed)
+    drawn = sampled.strengths.to(torch.float32)[:, kept.long()].cpu()
+    return Scenario(links.cpu(), drawn, structure.gates[kept.long()].cpu(), _order(sampled.strata.cpu(), known, agents))
+
+
+def _order(strata: Tensor, known: tuple[Any, ...], agents: tuple[Any, ...]) -> Tensor:
+    """Structures by stratum of each agent ``[Q, N]``; as they come for newcomers, who have no parents."""
+    position = {agent: i for i, agent in enumerate(known)}
+    table = torch.tensor([position.get(agent, -1) for agent in agents])
+    order = torch.arange(len(strata)).unsqueeze(1).repeat(1, len(agents))
+    order[:, table >= 0] = strata.argsort(0)[:, table[table >= 0]]
+    return order
 
 
 def _readings(network: Network, temperature: TemperatureLaw, run: Run) -> tuple[ClassReading | NumberReading, ...]:

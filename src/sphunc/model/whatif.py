@@ -120,7 +120,7 @@ class WhatIf(ABC):
         action = query.action(situation.direct)
         chosen = query.scenario
         design = Design(chosen.links, chosen.strengths, query.draws, query.amounts.horizon, query.amounts.seed)
-        comparisons, bounds, decided = _run(situation, action, design)
+        comparisons, bounds, decided = _run(situation, action, design, chosen.order)
         return self._answer(query, {*action.touched, *decided}, comparisons, bounds)
 
     def _told(self, query: Query) -> Effect:
@@ -159,7 +159,8 @@ class WhatIf(ABC):
         options["samples"] = num_samples_to_draw
         alternative = self._asked("effect", interventions_alternative, data, **options)
         reference = self._asked("effect", interventions_reference, data, **options)
-        return contrast(self._simulated(alternative), self._simulated(reference), target_node)
+        order = alternative.scenario.order
+        return contrast(self._simulated(alternative), self._simulated(reference), target_node, order)
 
     def average_causal_effect(
         self,
@@ -291,7 +292,7 @@ class WhatIf(ABC):
 
 
 def _run(
-    situation: Situation, action: Action, design: Design
+    situation: Situation, action: Action, design: Design, order: Tensor | None
 ) -> tuple[list[Comparison], list[Tensor], tuple[int, ...]]:
     """Compare both arms after every step; also returns whom policies set."""
     comparisons: list[Comparison] = []
@@ -301,7 +302,7 @@ def _run(
     for reading, moment in zip(situation.readings, moments, strict=True):
         is_last = len(comparisons) + 1 == design.horizon
         before = comparisons[-1] if comparisons else None
-        one = compare(moment, reading, design.draws, start=before, keep_samples=is_last)
+        one = compare(moment, reading, design.draws, start=before, keep_samples=is_last, order=order)
         comparisons.append(one)
         bounds.append(latent_bound(moment.resultant, situation.mechanism.dim))
         decided = moment.decided
