@@ -161,7 +161,7 @@ def show_what_if(console: Console, model: SphUnc, past: TemporalHypergraph, worl
         console,
         "H_causal, the entropy of an outcome after the intervention = within (left if the links were known) + "
         f"identification (what not knowing them adds), exactly. {DEMO_DRAWS} samples of noise and structures; both "
-        "arms share them, and the error is that of the noise alone.",
+        "arms share them, and the error is what other draws of both would change.",
     )
     return effect
 
