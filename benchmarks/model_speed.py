@@ -13,7 +13,7 @@ from model_worlds import fit_model, make_world
 
 import sphunc
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.config import configure
+from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import TRAIN, Carry, Session, make_stage
 from sphunc.model.training import Stage, advance
 
@@ -43,7 +43,7 @@ def epoch(task: Task) -> Figures:
 def _begin(task: Task, data: TemporalHypergraph, changes: dict[str, Any]) -> tuple[Session, Stage]:
     settings = {**task.model_settings, **changes}
     model = sphunc.SphUnc(seed=task.seed, **settings)
-    session = model._session(data, None, configure(**{"dim": model.dim, **settings}))
+    session = model._session(data, None, SphUncConfig(**{"dim": model.dim, **settings}))
     return session, make_stage(session, TRAIN, Carry(epochs=1))
 
 

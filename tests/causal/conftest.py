@@ -1,10 +1,11 @@
-"""A small system with known links, shared by the tests of the structure posterior."""
+"""A small system with known links for the structure posterior, and one intervention of every kind."""
 
 import pytest
 import torch
 
 from sphunc.causal.candidates import all_pairs, candidate_links
 from sphunc.causal.estimation import Problem
+from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, ScaleLink, Shift, Stochastic
 from sphunc.causal.panel import vector_panel
 
 
@@ -32,3 +33,37 @@ def problem(latents):
     present = torch.ones(latents.shape[:2], dtype=torch.bool)
     links = candidate_links(all_pairs(latents.shape[1]), latents.shape[1])
     return Problem(vector_panel(latents, present, None), links, torch.zeros(latents.shape[1], dtype=torch.bool))
+
+
+def stand_still(step, states):
+    return {}
+
+
+EVERY_KIND = [
+    Do("a", (0.0, 1.0)),
+    Do("a", toward="calm"),
+    Do("a", observed="b", times=0),
+    Shift("a", "calm", 0.5, times=[2, 1]),
+    Shift("a", (1.0, 0.0), 0.5),
+    Stochastic(3, "b", 40.0),
+    CutLink("a", "b"),
+    ScaleLink("a", "b", 2.0, times=1),
+    CutGroup("g"),
+    Policy(stand_still),
+]
+
+
+@pytest.fixture(name="stand_still")
+def policy_that_sets_nobody():
+    return stand_still
+
+
+@pytest.fixture
+def every_kind():
+    return EVERY_KIND
+
+
+@pytest.fixture(params=EVERY_KIND, ids=str)
+def one(request):
+    """Every kind in turn."""
+    return request.param

@@ -19,39 +19,20 @@ from sphunc.causal.interventions import (
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
 
-def stand_still(step, states):
-    return {}
-
-
-ALL = [
-    Do("a", (0.0, 1.0)),
-    Do("a", toward="calm"),
-    Do("a", observed="b", times=0),
-    Shift("a", "calm", 0.5, times=[2, 1]),
-    Shift("a", (1.0, 0.0), 0.5),
-    Stochastic(3, "b", 40.0),
-    CutLink("a", "b"),
-    ScaleLink("a", "b", 2.0, times=1),
-    CutGroup("g"),
-    Policy(stand_still),
-]
-
-
-@pytest.mark.parametrize("one", ALL, ids=str)
 def test_every_kind_prints_and_is_public(one) -> None:
     assert type(one).__name__ in repr(one)
     assert getattr(sphunc, type(one).__name__) is type(one)
 
 
-def test_combine() -> None:
-    plan = ALL[1] & ALL[6] & ALL[8]
-    assert plan == Plan((ALL[1], ALL[6], ALL[8]))
-    assert len(plan & Plan((ALL[3],))) == 4
-    assert flatten([plan, ALL[3]]) == (*plan, ALL[3])
+def test_combine(every_kind) -> None:
+    plan = every_kind[1] & every_kind[6] & every_kind[8]
+    assert plan == Plan((every_kind[1], every_kind[6], every_kind[8]))
+    assert len(plan & Plan((every_kind[3],))) == 4
+    assert flatten([plan, every_kind[3]]) == (*plan, every_kind[3])
 
 
-def test_plans_compare_without_order_and_a_plan_of_one_is_this_one() -> None:
-    one, two = ALL[1], ALL[6]
+def test_plans_compare_without_order_and_a_plan_of_one_is_this_one(every_kind) -> None:
+    one, two = every_kind[1], every_kind[6]
     assert one & two == two & one
     assert hash(one & two) == hash(two & one)
     assert one & two != one & one & two
@@ -166,7 +147,7 @@ def test_a_class_is_named_by_text() -> None:
         one.__post_init__()
 
 
-def test_print_leaves_out_what_was_not_given() -> None:
+def test_print_leaves_out_what_was_not_given(stand_still) -> None:
     assert repr(Do("a", toward="calm")) == "Do(agent='a', toward='calm')"
     assert repr(Do("a", [0.0] * 9 + [1.0])) == "Do(agent='a', direction=(0, ... 10 numbers))"
     assert repr(Policy(stand_still)) == "Policy(function=stand_still, name='stand_still')"

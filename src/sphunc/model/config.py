@@ -139,7 +139,7 @@ class SphUncConfig(BaseModel):
         """Return one row of the paper's table of ablations, on top of the default and ``settings``."""
         if name not in ABLATIONS:
             raise ArgumentError(f"ablation {name!r} is not known; choose one of {', '.join(ABLATIONS)}")
-        return configure(**{**settings, **ABLATIONS[name]})
+        return cls(**{**settings, **ABLATIONS[name]})
 
 
 ABLATIONS = MappingProxyType(
@@ -157,11 +157,6 @@ ABLATIONS = MappingProxyType(
     }
 )
 """What each row of the paper's table of ablations changes."""
-
-
-def configure(**settings: Any) -> SphUncConfig:
-    """Make a configuration; a setting that is unknown or out of range raises an error that says what is allowed."""
-    return SphUncConfig(**settings)
 
 
 def check_setting(name: str) -> None:

@@ -15,7 +15,7 @@ import torch
 from sphunc.causal.counts import whole_number
 from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.config import SphUncConfig, check_setting, configure
+from sphunc.model.config import SphUncConfig, check_setting
 from sphunc.model.history import Callback
 
 
@@ -143,7 +143,7 @@ def check_settings(settings: Mapping[str, Any]) -> SphUncConfig:
         is_number = field.annotation is not bool and not isinstance(field.default, str)
         if isinstance(value, bool | np.bool_) and is_number:
             raise ArgumentTypeError(f"{name}={value!r} must be a number, got {type(value).__name__}")
-    return configure(**settings)
+    return SphUncConfig(**settings)
 
 
 def plain_numbers(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from sphunc.evaluation.benchmark.cells import ORACLE
 from sphunc.evaluation.benchmark.matrix import Matrix, Model, OfficialData, TableData, Variant, WorldData
 from sphunc.evaluation.benchmark.sources import load_material
 from sphunc.hypergraph import TemporalHypergraph, time_split
-from sphunc.model.config import configure
+from sphunc.model.inputs import check_settings
 from sphunc.worlds.presets import settings_for
 
 OF_THE_FILE = {"seed": "seeds", "horizon": "horizon"}
@@ -54,7 +54,7 @@ def settings_fault(name: str, settings: Mapping[str, Any]) -> str:
         torch.device(settings.get("device", "cpu"))
         forecaster(name, **settings)
         if name == "sphunc":
-            configure(**{setting: value for setting, value in settings.items() if setting != "device"})
+            check_settings({setting: value for setting, value in settings.items() if setting != "device"})
     except (SphuncError, TypeError) as error:
         return f"{str(error).rstrip('.')}."
     except RuntimeError:
