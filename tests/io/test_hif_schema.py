@@ -42,6 +42,10 @@ def test_all_that_the_format_allows_passes():
         ({"incidences": ["x"]}, r"incidences\[0\] is a text. Make it an object"),
         ({**GOOD, "edges": [{"edge": 1, "time": 3}]}, r"edges\[0\] has the key 'time'. Move it into attrs"),
         ({**GOOD, "nodes": [{"node": 1, "weight": "2"}]}, r"nodes\[0\].weight is '2'. Write a finite number"),
+        (
+            {"incidences": [{"edge": "e", "node": 1, "weight": 3.5e38}]},
+            r"incidences\[0\].weight is 3.5e\+38. Write a finite number that fits float32",
+        ),
         ({**GOOD, "nodes": [{"node": 1, "weight": float("nan")}]}, r"nodes\[0\].weight is nan"),
         ({**GOOD, "nodes": [{"node": 1, "attrs": []}]}, r"nodes\[0\].attrs is a list"),
         ({"incidences": [{"edge": 1, "node": 1, "direction": "up"}]}, r"direction is 'up'. Write head or tail"),
