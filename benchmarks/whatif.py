@@ -10,7 +10,8 @@ step. Printed, as means over agents whose law the truth moves by more than 0.05:
 ("TV"); that of the forecast from the true law without an intervention ("factual"), which bounds what an answer can
 reach; that of the true forecast plus the estimated effect ("effect"), which is what is due to effects alone; the size
 of the true move; error of H_causal. Then the share of truly moved agents among ``top_affected(10)`` (of as many as are
-truly moved), and the slope of estimated on true effects.
+truly moved), the slope of estimated on true effects, and what an estimated effect is worth: the slope of true on
+estimated effects over all agents but the one acted on, 1 if effects are neither too small nor too large.
 
 **Cost.** S=100, 10,000 agents, horizon 10, dim 128: `intervene` against the same two arms looped sample by sample with
 the network's own structural step and sampler, timed on a few samples and scaled; both filter the past and compare the
@@ -80,16 +81,17 @@ def answer(
 
 @dataclass(frozen=True)
 class Question:
-    """One intervention with its truth: laws after it and without it ``[N, C]``, and whom it moves ``[N]``."""
+    """One intervention with its truth: laws after it and without it ``[N, C]``, whom it moves, who is free ``[N]``."""
 
     do: sphunc.Do
     truth: torch.Tensor
     base: torch.Tensor
     moved: torch.Tensor
+    free: torch.Tensor
 
-    def changes(self, p: torch.Tensor, factual: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Estimated and true effect on whom the truth moves."""
-        return (p - factual)[self.moved], (self.truth - self.base)[self.moved]
+    def changes(self, p: torch.Tensor, factual: torch.Tensor, whom: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Estimated and true effect on some agents."""
+        return (p - factual)[whom], (self.truth - self.base)[whom]
 
     def errors(self, p: torch.Tensor, factual: torch.Tensor, entropy: torch.Tensor) -> torch.Tensor:
         """Errors of an answer ``[5, M]`` in the order of ``ERRORS``, of the M agents whom the truth moves."""
@@ -109,17 +111,32 @@ Answer = tuple[Question, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def summary(answers: list[Answer]) -> dict[str, float]:
-    """Means of all errors over truly moved agents, slope of estimated on true effects, how many agents these are."""
+    """Means of all errors over truly moved agents, both slopes of effects, how many agents are truly moved."""
     every = torch.cat([one.errors(p, factual, entropy) for one, p, factual, entropy in answers], 1)
-    change, wanted = (
-        torch.cat(part) for part in zip(*(one.changes(p, factual) for one, p, factual, _ in answers), strict=True)
-    )
-    slope = float((change * wanted).sum() / wanted.square().sum())
+    among_moved = [one.changes(p, factual, one.moved) for one, p, factual, _ in answers]
+    among_free = [one.changes(p, factual, one.free) for one, p, factual, _ in answers]
     means = dict(zip(ERRORS, every.mean(1).tolist(), strict=True))
-    return means | {"slope": slope, "agents": float(every.shape[1])}
+    slopes = {"slope": slope(among_moved), "worth": slope([(true, found) for found, true in among_free])}
+    return means | slopes | {"agents": float(every.shape[1])}
 
 
-COLUMNS = {"TV": 8, "factual": 9, "effect": 8, "move": 8, "H error": 9, "top 10": 8, "slope": 8, "agents": 8}
+def slope(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> float:
+    """Least-squares slope of the first of each pair on the second, through the origin; 0 where nothing moves."""
+    one, other = (torch.cat(part) for part in zip(*pairs, strict=True))
+    return float((one * other).sum() / other.square().sum().clamp(min=1e-12))
+
+
+COLUMNS = {
+    "TV": 8,
+    "factual": 9,
+    "effect": 8,
+    "move": 8,
+    "H error": 9,
+    "top 10": 8,
+    "slope": 8,
+    "worth": 8,
+    "agents": 8,
+}
 
 
 def quality(preset: str, arguments: argparse.Namespace, seed: int) -> None:
@@ -160,10 +177,10 @@ def truths(world: sphunc.World, horizon: int, count: int) -> list[Question]:
     asked = []
     for agent, donor, do in questions(world, count):
         truth = world.interventional({str(world.data.node_ids[agent]): donor}, **options)
-        moved = variation(truth, base) > MOVED
-        moved[agent] = False
+        free = torch.arange(len(base)) != agent
+        moved = (variation(truth, base) > MOVED) & free
         if bool(moved.any()):
-            asked.append(Question(do, truth, base, moved))
+            asked.append(Question(do, truth, base, moved, free))
     return asked
 
 
