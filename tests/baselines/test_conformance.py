@@ -7,6 +7,7 @@ import torch
 
 import sphunc
 from sphunc.baselines import FORECASTERS, Forecaster, InfluenceForecaster, forecaster, influence_scores, load_forecaster
+from sphunc.errors import DataError
 from sphunc.hypergraph import comembers, scramble_future, time_split
 
 QUICK = {"sphunc": {"dim": 8, "epochs": 15, "folds": 2}, "majority": {}, "persistence": {}}
@@ -103,6 +104,17 @@ def test_takes_an_agent_that_meets_nobody_and_a_time_when_nobody_meets(name, fit
     empty = without(easy, easy.hyperedge_time[easy.hyperedge_index[1]] == easy.num_times - 1)
     for changed in (alone, empty):
         assert bool(fitted(name).predict(changed).probabilities.isfinite().all())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_features_goes_by_groups_and_outcomes_or_says_what_is_missing(name, easy, easy_split) -> None:
+    bare = replace(easy, x=easy.x[..., :0], x_mask=easy.x_mask[..., :0], feature_names=())
+    if name in ("sphunc", "spherenet", "causal_sphhn"):
+        with pytest.raises(DataError, match="data has no features"):
+            make(name).fit(bare, easy_split, verbose=False)
+    else:
+        forecast = make(name).fit(bare, easy_split, verbose=False).predict(bare)
+        assert bool(forecast.probabilities.isfinite().all())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -179,6 +179,7 @@ class CausalSphHN(InfluencePeer):
 
     name = "causal_sphhn"
     Settings = CausalSphHNSettings
+    needs_features = True
     search: ClassVar[Mapping[str, Sequence[Any]]] = {
         "learning_rate": (5e-4, 1e-3, 5e-3, 1e-2),
         "width": (32, 64, 128),

@@ -21,7 +21,7 @@ from sphunc.baselines.settings import Count, Share, check_params, check_values
 from sphunc.baselines.trainer import Trained, Training, outlook_of, train
 from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph, comembers
-from sphunc.model.alignment import Known, align, known_of
+from sphunc.model.alignment import Known, align, check_features, known_of
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.plan import make_plan
 from sphunc.model.weights import load_weights
@@ -66,6 +66,7 @@ class Peer(ABC):
     name: ClassVar[str]
     Settings: ClassVar[type[PeerSettings]] = PeerSettings
     search: ClassVar[Mapping[str, Sequence[Any]]]
+    needs_features: ClassVar[bool] = False
 
     network_: ForecastNetwork
     scale_: Scale
@@ -100,6 +101,8 @@ class Peer(ABC):
         known = known_of(data)
         if known.numeric:
             raise DataError(f"{type(self).__name__} forecasts classes, but data has numbers; bin them, or use SphUnc")
+        if self.needs_features:
+            check_features(data)
         plan = make_plan(data, self.horizon, split)
         window = data.until(plan.stop - 1).to(self.device)
         trained = train(window, plan, partial(self._network, known), self.settings, self.seed)

@@ -239,6 +239,7 @@ class SphereNet(InfluencePeer):
 
     name = "spherenet"
     Settings = SphereNetSettings
+    needs_features = True
     search: ClassVar[Mapping[str, Sequence[Any]]] = {
         "learning_rate": (5e-4, 1e-3, 5e-3, 1e-2),
         "width": (16, 32, 64),

@@ -66,7 +66,11 @@ def _check_extras(name: str, row: int, record: dict[str, Any], file: str, log: F
     weight, attrs = record.get("weight", 1), record.get("attrs", {})
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not abs(weight) <= LARGEST:
         problem = f"{name}[{row}].weight is {weight!r}"
-        log.add(Fault(file, problem, "Write a finite number that fits float32", row=row, column=f"{name}.weight", value=weight))
+        log.add(
+            Fault(
+                file, problem, "Write a finite number that fits float32", row=row, column=f"{name}.weight", value=weight
+            )
+        )
     if not isinstance(attrs, dict):
         problem = f"{name}[{row}].attrs is {_kind(attrs)}"
         log.add(Fault(file, problem, "Make it an object", row=row, column=f"{name}.attrs"))
