@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from sphunc import DataError, from_frames
+from sphunc import DataError, from_frames, read_tables, write_tables
 
 
 def read(values, **options):
@@ -20,7 +20,14 @@ def read(values, **options):
         (["b", "a", "b", "a"], ("a", "b")),
         ([10, 9, 10, 9], ("9", "10")),
         ([1.0, 2.0, None, 2.0, 1.0], ("1", "2")),
+        ([1e19, 7.0, None, 7.0, 1e19], ("7", "10000000000000000000")),
+        ([-1e19, -1e19], ("-10000000000000000000",)),
+        ([2.0**63, -(2.0**63)] * 2, ("-9223372036854775808", "9223372036854775808")),
+        (pl.Series([1e20, 1e20], dtype=pl.Float32), ("100000002004087734272",)),
+        ([10**18, 9, 10**18, 9], ("9", "1000000000000000000")),
+        (["10000000000000000000", "7", "7", "10000000000000000000"], ("7", "10000000000000000000")),
         ([True, False, True, False], ("false", "true")),
+        (["True", "False", "True", "False"], ("False", "True")),
         (["10", "9", "9", "10"], ("9", "10")),
         (["1.5", "calm", "calm", "1.5", "x", "x"], ("1.5", "calm", "x")),
     ],
@@ -29,7 +36,9 @@ def test_classes(values, classes):
     assert read(values).class_names == classes
 
 
-@pytest.mark.parametrize("values", [[0.5, 1.0], ["0.5", "1.5"], list(range(30)), [1e10, 0.1]])
+@pytest.mark.parametrize(
+    "values", [[0.5, 1.0], ["0.5", "1.5"], list(range(30)), [1e10, 0.1], [k * 1e19 for k in range(30)]]
+)
 def test_numbers(values):
     data = read(values)
     assert data.class_names == ()
@@ -81,3 +90,41 @@ def test_outcomes_that_are_all_missing_are_no_outcome():
     data = read([None, "NA", ""])
     assert data.y is None
     assert data.class_names == ()
+
+
+def test_whole_floats_beyond_integers_are_observed():
+    assert read([1e19, 7.0, None, 7.0, 1e19]).y_mask.tolist() == [[True, True, False, True, True]]
+    assert read([k * 1e19 for k in range(30)]).y_mask.all()
+
+
+def read_csv(folder, values):
+    rows = range(len(values))
+    (folder / "features.csv").write_text("time,agent\n" + "".join(f"1,{row}\n" for row in rows))
+    (folder / "groups.csv").write_text("time,group,agent\n1,g,0\n")
+    cells = zip(rows, values, strict=True)
+    (folder / "outcomes.csv").write_text("time,agent,outcome\n" + "".join(f"1,{row},{cell}\n" for row, cell in cells))
+    return read_tables(folder, nan_is_missing=True)
+
+
+@pytest.mark.parametrize("words", [("False", "True"), ("FALSE", "TRUE"), ("false", "true")])
+def test_booleans_of_csv_are_those_of_a_frame(tmp_path, words):
+    no, yes = words
+    data, same = read_csv(tmp_path, [yes, no, "", "NaN", yes, no]), read([True, False, None, None, True, False])
+    assert data.class_names == same.class_names == ("false", "true")
+    assert data.y is not None
+    assert same.y is not None
+    assert data.y.equal(same.y)
+    assert data.y_mask.equal(same.y_mask)
+
+
+@pytest.mark.parametrize(
+    "words", [("False", "true"), ("FALSE", "True"), ("True", "unsure"), ("T", "F"), (" True", "x")]
+)
+def test_other_words_of_csv_keep_their_spelling(tmp_path, words):
+    assert read_csv(tmp_path, words * 2).class_names == tuple(sorted(words))
+
+
+def test_words_that_were_written_come_back_as_they_were(tmp_path):
+    data = read(["True", "False", "True", "False"])
+    write_tables(data, tmp_path)
+    assert read_tables(tmp_path).same_as(data)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sphunc.io.cells import CANONICAL_INTEGER, MISSING, numbers
+from sphunc.io.cells import MISSING, numbers
 from sphunc.io.faults import Fault
 from sphunc.io.scope import Scope, note_duplicates
 from sphunc.io.sources import Table
 
 MOST_CLASSES = 20
 NOT_FINITE = r"(?i)^[+-]?(nan|inf|infinity)$"
+WHOLE = r"^(0|-?[1-9][0-9]{0,308})$"  # as many digits as the largest float has: classes need not fit int64, as ids must
+SPELLINGS = (("False", "True"), ("FALSE", "TRUE"))
+"""How spreadsheets, R and Python write booleans into CSV, beside false and true."""
 
 
 def read_outcomes(table: Table, scope: Scope) -> dict[str, Any]:
@@ -64,7 +68,7 @@ def _looks_like(column: pl.Series) -> str:
         return "class"
     text = _texts(column).drop_nulls()
     counts = text.value_counts()
-    whole = counts.to_series(0).str.contains(CANONICAL_INTEGER)
+    whole = counts.to_series(0).str.contains(WHOLE)
     if whole.all():
         return "class" if counts.height <= MOST_CLASSES else "number"
     number = counts.to_series(0).str.strip_chars().cast(pl.Float64, strict=False).is_not_null()
@@ -73,11 +77,23 @@ def _looks_like(column: pl.Series) -> str:
 
 
 def _texts(column: pl.Series) -> pl.Series:
-    if column.dtype.is_float() and (column.drop_nulls().fill_nan(0) % 1 == 0).all() and not column.is_nan().any():
-        column = column.cast(pl.Int64, strict=False)
-    text = column.cast(pl.String, strict=False)
+    is_whole = column.dtype.is_float() and not column.is_nan().any() and (column.drop_nulls() % 1 == 0).all()
+    text = _whole_texts(column) if is_whole else column.cast(pl.String, strict=False)
     missing = text.is_in(MISSING).fill_null(False)
     return text.set(missing, None) if missing.any() else text
+
+
+def _whole_texts(column: pl.Series) -> pl.Series:
+    if ((column >= -(2.0**63)) & (column < 2.0**63)).all():
+        return column.cast(pl.Int64).cast(pl.String)
+    return pl.Series(column.name, [None if value is None else str(int(value)) for value in column], dtype=pl.String)
+
+
+def _booleans_of_csv(text: pl.Series, given: Sequence[str]) -> pl.Series:
+    """Spell the booleans of a CSV column as those of a frame are spelled, unless known classes have its spelling."""
+    seen = set(text.unique().drop_nulls().to_list())
+    spelled = any(seen <= set(words) and set(words).isdisjoint(given) for words in SPELLINGS)
+    return text.str.to_lowercase() if spelled else text
 
 
 def _classes(table: Table, name: str, rows: tuple[np.ndarray, ...], scope: Scope) -> dict[str, Any]:
@@ -92,7 +108,9 @@ def _classes(table: Table, name: str, rows: tuple[np.ndarray, ...], scope: Scope
     if not scope.options.nan_is_missing:
         remedy = "Leave the cell empty if it was not observed, or pass nan_is_missing=True (--nan-is-missing)"
         table.note(scope.log, odd, name, lambda value: f"{value!r} is no class", remedy)
-    good = good & (text.is_not_null() & ~odd).to_numpy()
+    text = text.set(odd, None)
+    text = text if table.typed else _booleans_of_csv(text, scope.options.classes)
+    good = good & text.is_not_null().to_numpy()
     names = _class_names(text.filter(pl.Series(good)), scope.options.classes)
     if not names:
         return {}
@@ -101,9 +119,9 @@ def _classes(table: Table, name: str, rows: tuple[np.ndarray, ...], scope: Scope
     return {"outcomes": (time[good], agent[good], code[good]), "class_names": names}
 
 
-def _class_names(text: pl.Series, given: Any) -> list[str]:
+def _class_names(text: pl.Series, given: Sequence[str]) -> list[str]:
     seen = set(text.unique().to_list()).difference(given)
-    whole = pl.Series(list(seen), dtype=pl.String).str.contains(CANONICAL_INTEGER).all()
+    whole = pl.Series(list(seen), dtype=pl.String).str.contains(WHOLE).all()
     return [*given, *(sorted(seen, key=int) if whole else sorted(seen))]
 
 
