@@ -96,14 +96,18 @@ def test_several_numbers_are_called_by_their_names() -> None:
     assert "mean_fear" in e.to_frame().columns
     assert set(e.of("a")) == {"mean_joy", "mean_fear"}
     assert set(e.top_affected()["most_changed"]) <= {"joy", "fear"}
-    assert effect((), outcome_names=("joy",)).of("a").keys() == {"mean_0"}
+    one = effect((), outcome_names=("joy",))
+    assert one.of("a").keys() == {"mean_joy"}
+    assert {"mean_joy", "mean_joy factual"} <= set(one.to_frame().columns)
+    assert "most_changed" not in one.top_affected().columns
 
 
 def test_numbers() -> None:
     e = effect(())
     assert torch.equal(e.mean, e.outcomes[-1])
     assert torch.equal(e.variance, e.variances[-1])
-    assert "mean_0" in e.to_frame().columns
+    assert {"mean", "mean factual"} <= set(e.to_frame().columns)
+    assert e.of("a").keys() == {"mean"}
     assert "most_changed" not in e.top_affected().columns
     with pytest.raises(ArgumentError, match="numbers, which have no probabilities"):
         _ = e.probabilities

@@ -64,9 +64,10 @@ def test_several_numbers_are_called_by_their_names():
         numbers(outcome_names=("valence",))
 
 
-def test_one_number_needs_no_count_in_its_name():
-    frame = numbers(mean=torch.zeros(2, 1), variance=torch.ones(2, 1), outcome_names=("joy",)).to_frame()
-    assert frame.columns[:4] == ["agent", "time", "mean", "deviation"]
+def test_one_number_is_called_by_its_name_and_needs_no_count_without():
+    one = {"mean": torch.zeros(2, 1), "variance": torch.ones(2, 1)}
+    assert numbers(**one, outcome_names=("joy",)).to_frame().columns[2:4] == ["mean_joy", "deviation_joy"]
+    assert numbers(**one).to_frame().columns[2:4] == ["mean", "deviation"]
 
 
 def test_it_says_what_it_is():

@@ -282,9 +282,13 @@ def test_numbers_are_drawn_from_their_law(short_data) -> None:
 
 def test_numbers_are_answered_too(short_data) -> None:
     y = short_data.y.float().unsqueeze(-1) * short_data.y_mask.unsqueeze(-1)
-    data = replace(short_data, y=y, class_names=())
+    data = replace(short_data, y=y, class_names=(), outcome_names=("valence",))
     model = fitted(data)
     null = model.intervene(data=data, samples=8)
+    a = data.node_ids[0]
+    assert "mean_valence" in model.predict(data).to_frame().columns
+    assert {"mean_valence", "mean_valence factual"} <= set(null.to_frame().columns)
+    assert set(model.average_causal_effect(a, {a: 0}, (), data, 8)) == {"mean_valence"}
     assert torch.equal(null.mean, model.predict(data).mean)
     assert torch.equal(null.variance, model.predict(data).variance)
     effect = model.intervene(sphunc.Do(data.node_ids[0], observed=data.node_ids[1]), data=data, horizon=2, samples=20)

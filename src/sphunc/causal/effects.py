@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sphunc._typing import Float, Whole
+from sphunc.causal.columns import column_ends
 from sphunc.causal.counts import whole_number
 from sphunc.causal.graph import ASSUMPTIONS
 from sphunc.causal.interventions import Plan
@@ -79,9 +80,14 @@ class Effect:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names along the last axis of ``outcomes``: classes, or several numbers; "0" for a single number."""
-        K = self.outcomes.shape[-1]
-        return self.class_names or (self.outcome_names if K > 1 else ()) or tuple(str(k) for k in range(K))
+        """Names along the last axis of ``outcomes``: classes, or numbers; "0", "1" ... for numbers without names."""
+        return self.class_names or self.outcome_names or tuple(str(k) for k in range(self.outcomes.shape[-1]))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of what is told about an outcome: classes, or ``mean_<name>`` of numbers; "mean" of one without."""
+        ends = column_ends(self.outcome_names, self.outcomes.shape[-1])
+        return self.class_names or tuple(f"mean{end}" for end in ends)
 
     @property
     def horizon(self) -> int:
@@ -196,12 +202,11 @@ class Effect:
         return pl.DataFrame(columns, strict=False)
 
     def of(self, agent: Hashable) -> dict[str, float]:
-        """Law of one agent's outcome at the target, by class name (or number)."""
+        """Law of one agent's outcome at the target, by class name (or ``mean_<name>``)."""
         if agent not in self.agents:
             raise ArgumentError(f"agent {agent!r} is not among the {len(self.agents)} agents of this effect")
         row = self.outcomes[-1][self.agents.index(agent)].tolist()
-        names = self.class_names or tuple(f"mean_{name}" for name in self.labels)
-        return dict(zip(names, row, strict=True))
+        return dict(zip(self.columns, row, strict=True))
 
     def __repr__(self) -> str:
         what = " & ".join(map(str, self.plan)) or "no intervention"
@@ -221,8 +226,8 @@ class Effect:
     def _outcome_columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {}
         after, before = self.outcomes.flatten(0, 1), self.factual_outcomes.flatten(0, 1)
-        for k, end in enumerate(self.labels):
-            name = f"mean_{end}" if self.numeric else f"p({end})"
+        for k, column in enumerate(self.columns):
+            name = column if self.numeric else f"p({column})"
             columns[name] = after[:, k].tolist()
             columns[f"{name} factual"] = before[:, k].tolist()
         gap = after - before

@@ -23,7 +23,7 @@ class Contrast:
 
     Attributes:
         target: the agent.
-        names: of the classes, or of the numbers.
+        names: of the classes, or ``mean_<name>`` of the numbers.
         difference: alternative less reference, probabilities or means ``[C]``.
         error: Monte Carlo standard error ``[C]``.
     """
@@ -52,8 +52,7 @@ def contrast(alternative: Effect, reference: Effect, target: Hashable, order: Te
     gap = alternative.samples[:, i] - reference.samples[:, i]
     lined = None if order is None else order[:, i : i + 1].expand(-1, gap.shape[-1])
     error = variance_of_mean(gap, Layout.of(structures, len(gap) // structures), lined).sqrt()
-    names = alternative.class_names or tuple(f"mean_{name}" for name in alternative.labels)
-    return Contrast(target, names, alternative.outcomes[-1, i] - reference.outcomes[-1, i], error)
+    return Contrast(target, alternative.columns, alternative.outcomes[-1, i] - reference.outcomes[-1, i], error)
 
 
 def draw_outcomes(effect: Effect, count: int | None = None) -> pl.DataFrame:

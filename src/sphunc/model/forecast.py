@@ -11,6 +11,7 @@ import polars as pl
 from torch import Tensor
 
 from sphunc._typing import Float
+from sphunc.causal.columns import column_ends
 from sphunc.errors import ArgumentError
 from sphunc.model.months import continue_months
 
@@ -82,7 +83,7 @@ class Forecast:
         return self.mean
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per agent, with the user's ids and names: of classes, or of several numbers (``mean_<name>``)."""
+        """One row per agent, with the user's ids and names: of classes, or of numbers (``mean_<name>``)."""
         columns: dict[str, Any] = {"agent": list(self.agents), "time": [self.target] * len(self.agents)}
         columns |= self._class_columns() if self.probabilities is not None else self._number_columns()
         for name in ("epistemic", "epistemic_scaled", "aleatoric", "total"):
@@ -103,9 +104,7 @@ class Forecast:
         assert self.mean is not None
         assert self.variance is not None
         columns: dict[str, Any] = {}
-        K = self.mean.shape[1]
-        for k, name in enumerate(self.outcome_names or range(K)):
-            end = f"_{name}" if K > 1 else ""
+        for k, end in enumerate(column_ends(self.outcome_names, self.mean.shape[1])):
             columns["mean" + end] = self.mean[:, k].tolist()
             columns["deviation" + end] = self.variance[:, k].sqrt().tolist()
             if self.interval is not None:
