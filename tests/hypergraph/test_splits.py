@@ -4,7 +4,7 @@ import pytest
 
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import AgentSplit, Split, agent_split, assemble, check_split, group_split, time_split
-from sphunc.hypergraph.splits import PARTS, connected_agents
+from sphunc.hypergraph.splits import PARTS, connected_agents, least_times
 
 
 def panel(T, N=4):
@@ -59,6 +59,15 @@ def test_every_split_is_whole_ordered_and_free_of_leaks(T, horizon):
     assert split.targets("test")[-1] == T - 1
     assert split.shared == (4 * horizon + 1 > T)
     assert len(split.train) >= len(split.validation) or T < 20
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3])
+@pytest.mark.parametrize("gap", [True, False])
+def test_least_times_are_enough_and_one_less_is_not(horizon, gap):
+    least = least_times(horizon, gap=gap)
+    time_split(panel(least), horizon, gap=gap)
+    with pytest.raises(ArgumentError, match=f"give at least {least} times"):
+        time_split(panel(least - 1), horizon, gap=gap)
 
 
 def test_without_gap_no_origin_is_left_out():

@@ -80,8 +80,8 @@ def time_split(
     _check_shares(shares)
     step = horizon if gap else 1
     origins = data.num_times - horizon
-    if horizon < 1 or origins < 2 * step + 1:
-        least = max(horizon, 1) + 2 * max(step, 1) + 1
+    least = least_times(max(horizon, 1), gap=gap)
+    if horizon < 1 or data.num_times < least:
         raise ArgumentError(
             f"{data.num_times} {'time is' if data.num_times == 1 else 'times are'} too few to train, validate and "
             f"test at horizon {horizon}; "
@@ -93,6 +93,11 @@ def time_split(
     parts = [tuple(range(start, start + size)) for start, size in zip(starts, sizes, strict=False)]
     train, validation, calibration, test = parts if apart else (parts[0], parts[1], parts[1], parts[2])
     return Split(train, validation, calibration, test, horizon)
+
+
+def least_times(horizon: int = 1, *, gap: bool = True) -> int:
+    """Times that :func:`time_split` needs to train, validate and test so many steps ahead."""
+    return horizon + 2 * (horizon if gap else 1) + 1
 
 
 def agent_split(data: TemporalHypergraph, *, shares: Sequence[float] = DEFAULT_SHARES, seed: int = 0) -> AgentSplit:

@@ -7,11 +7,10 @@ import polars as pl
 import pytest
 import torch
 
-from sphunc.errors import ArgumentError, DataError
-from sphunc.evaluation.benchmark.checking import allowed, check_matrix, least_times, settings_fault
+from sphunc.errors import DataError
+from sphunc.evaluation.benchmark.checking import allowed, check_matrix, settings_fault
 from sphunc.evaluation.benchmark.matrix import Matrix
 from sphunc.evaluation.benchmark.reading import make_matrix
-from sphunc.hypergraph import time_split
 from sphunc.io import write_tables
 from sphunc.worlds import simulate
 
@@ -63,14 +62,6 @@ def test_fault_of_a_model_is_told_once_however_many_variants_there_are() -> None
     assert faults(models=models, variants=variants) == [
         "models[0].settings: width is 0; give a whole number, 1 or more."
     ]
-
-
-@pytest.mark.parametrize("horizon", [1, 2, 3])
-def test_least_times_are_those_of_the_split(horizon) -> None:
-    enough = simulate("snare", seed=0, agents=10, times=least_times(horizon)).data
-    time_split(enough, horizon)
-    with pytest.raises(ArgumentError, match="too few"):
-        time_split(enough.until(enough.num_times - 2), horizon)
 
 
 def test_horizon_is_checked_against_the_times_of_a_world() -> None:
@@ -129,6 +120,44 @@ def test_outcomes_that_are_numbers_or_all_the_same_are_named(tables, tmp_path: P
     outcomes.with_columns(pl.Series(last, draws)).write_csv(file)
     (fault,) = faults(data=[entry])
     assert fault.startswith("data[0].tables: the data has outcomes that are numbers; benchmarks measure")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "horizon", "named"),
+    [
+        (0, 6, 1, "times 7 to 8, on which models are tested"),
+        (0, 5, 2, "time 8, on which models are tested"),
+        (7, 8, 1, "times 1 to 6, on which models are trained"),
+    ],
+)
+def test_tables_without_outcomes_where_models_need_them_are_named(tmp_path: Path, first, last, horizon, named) -> None:
+    data = simulate("snare", seed=0, agents=20, times=9).data
+    time = torch.arange(9)
+    seen = data.y_mask & ((first <= time) & (time <= last)).unsqueeze(-1)
+    assert data.y is not None
+    write_tables(replace(data, y=data.y * seen, y_mask=seen), tmp_path)
+    (fault,) = faults(data=[{"tables": str(tmp_path)}], horizon=horizon)
+    assert fault == (
+        f"data[0].tables: no outcome is observed at the {named} at horizon {horizon}. "
+        "Add outcomes there, or leave those times out of every table."
+    )
+
+
+def test_outcomes_that_nobody_has_are_told_once(tables) -> None:
+    nothing = torch.zeros(6, 20, dtype=torch.long)
+    assert faults(data=[tables(y=nothing, y_mask=nothing.bool())]) == [
+        "data[0].tables: no outcome is observed, and there is nothing to forecast. Give two classes or more."
+    ]
+
+
+def test_tables_without_features_are_named_with_the_models_that_need_them(tables) -> None:
+    empty = {"x": torch.zeros(6, 20, 0), "x_mask": torch.zeros(6, 20, 0, dtype=torch.bool), "feature_names": ()}
+    entry = tables(**empty)
+    assert faults(data=[entry], models=["majority", "hypergcn", "nonsense"])[1:] == []
+    models = ["majority", "sphunc", {"name": "spherenet", "label": "round"}, "hypergcn", "causal_sphhn"]
+    (fault,) = faults(data=[entry], models=models)
+    assert fault.startswith("data[0].tables: data has no features, and the model tells states from them; give the ")
+    assert fault.endswith(". Or leave out the models that need them: sphunc, round, causal_sphhn.")
 
 
 def test_faults_of_every_kind_come_at_once(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """An experiment as a value: short to write, complete when read."""
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -32,3 +33,15 @@ def test_experiment_survives_a_round_trip_and_cannot_be_changed() -> None:
 def test_whole_numbers_stay_whole() -> None:
     matrix = Matrix.model_validate({**SMALL, "data": [{"world": "snare", "knobs": {"times": 12}}]})
     assert isinstance(matrix.data[0].knobs["times"], int)
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("field", ["seeds", "horizon", "trials", "data"])
+def test_booleans_are_no_numbers(field, value) -> None:
+    content = {"seeds": [value], "data": [{"world": "snare", "knobs": {"missing": value}}]}.get(field, value)
+    with pytest.raises(ValidationError, match="give a number, such as 1"):
+        Matrix.model_validate({**SMALL, field: content})
+
+
+def test_whole_numbers_of_numpy_are_numbers() -> None:
+    assert Matrix.model_validate({**SMALL, "seeds": [np.int64(3)]}).seeds == (3,)

@@ -38,6 +38,8 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"name": None}, r"name: got None; .*string"),
         ({"name": ".."}, r"name: got '\.\.'; a name begins with a letter or digit; letters, digits, spaces and"),
         ({"name": ""}, r"name: got ''; a name has one letter or more\."),
+        ({"seeds": [0, True]}, r"seeds\[1\]: got True; give a number, such as 1\."),
+        ({"horizon": True}, r"horizon: got True; give a number, such as 1\."),
         ({"seeds": 3}, r"seeds: got 3; give a list, such as \[0, 1\]\."),
         ({"models": [3]}, r"models\[0\]: got 3; give a table, such as \{ name = \"...\" \}\."),
         ({"variants": [{"name": "a", "models": []}]}, r"variants\[0\].models: got \[\]; give at least one\."),

@@ -14,12 +14,14 @@ from typing import Any
 
 import torch
 
-from sphunc.baselines.registry import FORECASTERS, forecaster
+from sphunc.baselines.registry import FORECASTERS, forecaster, forecaster_class
 from sphunc.errors import SphuncError
 from sphunc.evaluation.benchmark.cells import ORACLE
 from sphunc.evaluation.benchmark.matrix import Matrix, Model, OfficialData, TableData, Variant, WorldData
 from sphunc.evaluation.benchmark.sources import load_material
 from sphunc.hypergraph import TemporalHypergraph, time_split
+from sphunc.hypergraph.splits import PARTS, least_times
+from sphunc.model.alignment import check_features
 from sphunc.model.inputs import check_settings
 from sphunc.worlds.presets import settings_for
 
@@ -38,11 +40,6 @@ def allowed(got: str, names: list[str]) -> str:
     near = get_close_matches(got, names, n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return f"{hint}Allowed: {', '.join(names)}."
-
-
-def least_times(horizon: int) -> int:
-    """Times that :func:`sphunc.hypergraph.time_split` needs to train, validate and test so many steps ahead."""
-    return 3 * horizon + 1
 
 
 def settings_fault(name: str, settings: Mapping[str, Any]) -> str:
@@ -92,12 +89,16 @@ def _narrower(matrix: Matrix, variant: Variant) -> str:
 
 
 def _data_faults(matrix: Matrix) -> Iterator[str]:
-    horizons = sorted({variant.horizon or matrix.horizon for variant in matrix.variants})
+    horizons = _horizons(matrix)
     for i, data in enumerate(matrix.data):
         if isinstance(data, WorldData):
             yield from _world_faults(f"data[{i}]", data, horizons)
         elif isinstance(data, TableData) and data.tables.exists():
-            yield from _table_faults(f"data[{i}]", data, horizons)
+            yield from (f"data[{i}].{fault}" for fault in _table_faults(data, matrix))
+
+
+def _horizons(matrix: Matrix) -> list[int]:
+    return sorted({variant.horizon or matrix.horizon for variant in matrix.variants})
 
 
 def _world_faults(field: str, data: WorldData, horizons: list[int]) -> Iterator[str]:
@@ -114,24 +115,55 @@ def _world_faults(field: str, data: WorldData, horizons: list[int]) -> Iterator[
             )
 
 
-def _table_faults(field: str, data: TableData, horizons: list[int]) -> Iterator[str]:
+def _table_faults(data: TableData, matrix: Matrix) -> Iterator[str]:
     try:
-        material = load_material(data.model_dump(mode="json"), seed=0)
+        found = load_material(data.model_dump(mode="json"), seed=0).data
     except (SphuncError, OSError) as error:
-        yield f"{field}.tables: {_indented(error)}"
+        yield f"tables: {_indented(error)}"
         return
     except TypeError as error:
-        yield f"{field}.options: {error}. Give what sphunc.read_tables takes."
+        yield f"options: {error}. Give what sphunc.read_tables takes."
         return
-    seen = _classes_seen(material.data)
+    seen = _classes_seen(found)
     if len(seen) < 2:
         what = f"all outcomes are {seen[0]!r}" if seen else "no outcome is observed"
-        yield f"{field}.tables: {what}, and there is nothing to forecast. Give two classes or more."
-    for horizon in horizons:
-        try:
-            time_split(material.data, horizon)
-        except SphuncError as error:
-            yield f"{field}.tables: {error}."
+        yield f"tables: {what}, and there is nothing to forecast. Give two classes or more."
+    faults = [_features_fault(found, matrix)]
+    for horizon in _horizons(matrix):
+        faults += _split_faults(found, horizon)
+    yield from (f"tables: {fault}" for fault in faults if fault)
+
+
+def _split_faults(data: TemporalHypergraph, horizon: int) -> Iterator[str]:
+    """Why the times cannot be split, or which of them lack what a model is trained or tested on."""
+    try:
+        split = time_split(data, horizon)
+    except SphuncError as error:
+        yield f"{error}."
+        return
+    for part, purpose in ((PARTS[:-1], "trained"), (PARTS[-1:], "tested")):
+        targets = sorted({target for name in part for target in split.targets(name)})
+        if data.y_mask.any() and not data.y_mask[targets].any():  # no outcome at all is a fault of its own
+            first, last = data.times[targets[0]], data.times[targets[-1]]
+            yield (
+                f"no outcome is observed at the {f'time {first}' if first == last else f'times {first} to {last}'}, on "
+                f"which models are {purpose} at horizon {horizon}. Add outcomes there, or leave those times out of "
+                "every table."
+            )
+
+
+def _features_fault(data: TemporalHypergraph, matrix: Matrix) -> str:
+    """Why models cannot learn from data without features, and which they are."""
+    needy = [model.called for model in matrix.models if model.name in FORECASTERS and _needs_features(model.name)]
+    try:
+        check_features(data)
+    except SphuncError as error:
+        return f"{error}. Or leave out the models that need them: {', '.join(needy)}." if needy else ""
+    return ""
+
+
+def _needs_features(name: str) -> bool:
+    return name == "sphunc" or getattr(forecaster_class(name), "needs_features", False)
 
 
 def _classes_seen(data: TemporalHypergraph) -> list[str]:

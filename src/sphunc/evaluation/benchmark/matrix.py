@@ -5,11 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic_core import PydanticCustomError
+
+
+def _no_flag(value: Any) -> Any:
+    """Refuse a boolean, which pydantic takes for 0 or 1."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("flag", "give a number, such as 1")
+    return value
+
 
 Name = Annotated[str, Field(min_length=1, pattern=r"^[\w][\w .,+-]*$")]
-Seed = Annotated[int, Field(ge=0, lt=2**31)]
-Count = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**31), BeforeValidator(_no_flag)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_no_flag)]
+Knob = Annotated[int | float, BeforeValidator(_no_flag)]
 Settings = dict[str, Any]
 
 
@@ -38,7 +48,7 @@ class WorldData(_Entry):
 
     world: str
     """Preset: snare, pheme, amigos, financial or collaboration."""
-    knobs: dict[str, int | float] = {}
+    knobs: dict[str, Knob] = {}
     """Any knob of a world, such as ``times = 12`` or ``agents = 500``."""
     label: Name | None = None
     """How it is called in the table."""
