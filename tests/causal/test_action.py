@@ -32,6 +32,31 @@ def test_states() -> None:
     assert put(Do("a", observed=1)).states[0].direction.tolist() == [1.0, 3.0]
 
 
+def test_turns_and_draws_may_take_an_observed_state() -> None:
+    action = put(Shift("a", angle=0.2, observed="c"), Stochastic("b", kappa=3.0, observed=1))
+    assert [change.direction.tolist() for change in action.states] == [[2.0, 2.0], [1.0, 3.0]]
+
+
+@pytest.mark.parametrize("value", [1, 1.0])
+def test_a_value_that_may_be_an_agent_or_a_class_is_refused(value) -> None:
+    numbered = Names((1, 2, 3), ("0", "1"), (), (7, 8), 2)
+
+    def put_one(one):
+        return resolve([one], numbered, LINKS, direct, 3).states[0].direction.tolist()
+
+    words = rf"{{}}={value} may be the agent {value} or the class '1'; write the text {{}}='1' for the class, or observ"
+    with pytest.raises(ArgumentError, match=words.format("toward", "toward")):
+        put_one(Shift(3, value, 0.5))
+    with pytest.raises(ArgumentError, match=words.format("mu", "mu")):
+        put_one(Stochastic(3, value, 2.0))
+    with pytest.raises(ArgumentError, match=r"0 is neither a class .* or a unit vector: the class is the text '0'"):
+        put_one(Shift(3, 0, 0.5))
+    assert put_one(Shift(3, "1", 0.5)) == [1.0, 1.0]
+    assert put_one(Shift(3, 2, 0.5)) == [1.0, 2.0]
+    assert put_one(Shift(3, angle=0.5, observed=value)) == [0.0, 2.0]
+    assert put_one(Do(3, observed=value)) == [0.0, 2.0]
+
+
 def test_links_and_groups_act_at_their_times() -> None:
     action = put(CutLink("a", "b", times=1), ScaleLink("b", "c", 3.0), CutGroup("h", times=0))
     assert action.gate_factors(1, 2).tolist() == [0.0, 3.0]

@@ -52,7 +52,7 @@ def test_a_policy_needs_its_function_and_a_document_is_a_text(stand_still) -> No
         ('[{"kind": "Do", "agent": "a", "direction": ["x", "y"]}]', "direction must be a vector of numbers"),
         ('[{"kind": "Do", "agent": "a", "toward": "calm", "times": "now"}]', "must be a step after the origin"),
         ('[{"kind": "Do", "agent": "a", "toward": "calm", "times": [1.5]}]', "must be a step after the origin"),
-        ('[{"kind": "Shift", "agent": "a", "toward": "calm"}]', "does not fit Shift: 'angle' is missing"),
+        ('[{"kind": "Shift", "agent": "a", "toward": "calm"}]', "does not fit Shift: angle=None must be a number"),
         ('[{"kind": "Shift", "agent": "a", "toward": "calm", "angle": "wide"}]', "angle='wide' must be a number"),
         ('[{"kind": "Shift", "agent": "a", "toward": "calm", "angle": true}]', "angle=True must be a number"),
         ('[{"kind": "ScaleLink", "source": "a", "target": "b", "factor": [2]}]', "must be a number, got tuple"),

@@ -1,5 +1,7 @@
 """Interventions as values: checked when made, equal when the same, the same after JSON, combined with &."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -97,6 +99,8 @@ def test_times_come_in_any_kind_and_are_kept_as_plain_numbers(times) -> None:
         (lambda: Do("a", toward="x", times=-1), "0 .the origin itself. or later"),
         (lambda: Do("a", toward="x", times=[]), "must name steps"),
         (lambda: Stochastic("a", "x", 10**400), "kappa=inf is outside"),
+        (lambda: Shift("a", angle=0.1), r"Shift\('a'\) takes one of toward and observed; got neither"),
+        (lambda: Stochastic("a", "x", 1.0, observed="b"), r"takes one of mu and observed; got both"),
     ],
 )
 def test_bad_values_are_refused(make, words) -> None:
@@ -117,6 +121,12 @@ def test_bad_values_are_refused(make, words) -> None:
         (lambda: Do("a", {"1": 0}), "direction must be a vector of numbers, got dict"),
         (lambda: Shift("a", "x", [1.0, 2.0]), r"angle=\[1.0, 2.0\] must be a number, got list"),
         (lambda: Policy(3), "takes a function"),
+        (
+            lambda: Policy(lambda step: {}),
+            r"takes a function\(step, states\), but <lambda>\(step\) cannot take these: to",
+        ),
+        (lambda: Policy(lambda a, b, *, c: {}), r"<lambda>\(a, b, \*, c\) cannot take these: missing a required"),
+        (lambda: Shift("a", "x"), "angle=None must be a number"),
         (lambda: Do([1], toward="x"), r"agent=\[1\] must be an id of the data, got list"),
         (lambda: Do("a", observed=[1]), r"observed=\[1\] must be an id of the data, got list"),
         (lambda: Do(True, toward="x"), "agent=True must be an id of the data, got bool"),
@@ -145,6 +155,11 @@ def test_a_class_is_named_by_text() -> None:
     object.__setattr__(one, "toward", 3)  # pytest checks annotations, and would refuse it before users see an error
     with pytest.raises(ArgumentTypeError, match="toward=3 must be the name of a class, got int; an agent or a time"):
         one.__post_init__()
+
+
+def test_functions_of_any_kind_may_decide() -> None:
+    for function in (lambda *both: {}, lambda step, states, more=1: {}, partial(lambda x, s, h: {}, 1), dict, max):
+        assert Policy(function).function is function
 
 
 def test_print_leaves_out_what_was_not_given(stand_still) -> None:

@@ -130,6 +130,9 @@ def test_policy_decides_from_states() -> None:
     mirror = Policy(lambda step, states: {"p0": -states[:, 1]})
     moment = last(mechanism(), start(), Action(policies=(mirror,), agents=("p0", "p1")), design())
     assert (moment.changed[0] - moment.factual[0]).abs().max() > 0.1
+    learned = Policy(lambda step, states: {"p0": (-states[:, 1]).requires_grad_()})
+    same = last(mechanism(), start(), Action(policies=(learned,), agents=("p0", "p1")), design())
+    assert torch.equal(same.changed, moment.changed)
     stranger = Policy(lambda step, states: {"nobody": states[0, 0]})
     with pytest.raises(ArgumentError, match="'nobody', which is not in the data"):
         last(mechanism(), start(), Action(policies=(stranger,), agents=("p0",)), design())

@@ -8,7 +8,8 @@ import torch
 
 import sphunc
 from sphunc.causal.effects import Effect
-from sphunc.errors import ArgumentTypeError
+from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.hypergraph import assemble
 from sphunc.model.dowhy import as_interventions, contrast, draw_outcomes
 
 
@@ -39,19 +40,51 @@ def drawn(count, seed=0):
     return torch.randn(count, 2, 2, generator=torch.Generator().manual_seed(seed))
 
 
+DAY = date(2024, 1, 1)
+DATA = assemble(times=[DAY, date(2024, 1, 2)], node_ids=["a", "b", "c", 3])
+
+
 def test_mappings_become_do() -> None:
-    made = as_interventions({"a": "calm", "b": "c", "d": [0.0, 1.0]}, ("calm",))
-    assert made == (sphunc.Do("a", toward="calm"), sphunc.Do("b", observed="c"), sphunc.Do("d", (0.0, 1.0)))
-    assert as_interventions(made[0] & made[1], ()) == made[:2]
-    assert as_interventions({"a": np.int64(3)}, ("calm",)) == (sphunc.Do("a", observed=3),)
-    day = date(2024, 1, 1)
-    assert as_interventions({"a": day}, ("calm",)) == (sphunc.Do("a", observed=day),)
-    assert as_interventions((), ()) == ()
-    with pytest.raises(ArgumentTypeError, match="direction must be a vector of numbers, got bool"):
-        as_interventions({"a": True}, ("calm",))
+    made = as_interventions({"a": "calm", "b": "c", 3: [0.0, 1.0]}, ("calm",), DATA)
+    assert made == (sphunc.Do("a", toward="calm"), sphunc.Do("b", observed="c"), sphunc.Do(3, (0.0, 1.0)))
+    assert as_interventions(made[0] & made[1], (), DATA) == made[:2]
+    assert as_interventions({"a": np.int64(3)}, ("calm",), DATA) == (sphunc.Do("a", observed=3),)
+    assert as_interventions({"a": DAY}, ("calm",), DATA) == (sphunc.Do("a", observed=DAY),)
+    assert as_interventions((), (), DATA) == ()
     for wrong in (None, 3, "calm"):
         with pytest.raises(ArgumentTypeError, match="must be a mapping from agents to states, or interventions; got"):
-            as_interventions(wrong, ("calm",))
+            as_interventions(wrong, ("calm",), DATA)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (True, "interventions set 'a' to True; give the name of a class, an agent, a time or a unit vector"),
+        (None, "interventions set 'a' to None; give the name of a class"),
+        (lambda x: x + 1, r"set 'a' to a function, which is not taken there; .* \[Policy\(function\)\]"),
+    ],
+)
+def test_values_that_are_no_states_are_refused_in_the_words_of_the_mapping(value, words) -> None:
+    with pytest.raises(ArgumentTypeError, match=words):
+        as_interventions({"a": value}, ("calm",), DATA)
+
+
+def test_values_that_name_nothing_or_two_things_are_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"'a' to 'joy', which is no agent \(a, b, c, 3\), no time .* \(calm\)"):
+        as_interventions({"a": "joy"}, ("calm",), DATA)
+    with pytest.raises(ArgumentError, match=r"no class \(there are none\); give an agent, a time or a unit vector$"):
+        as_interventions({"a": "joy"}, (), DATA)
+    with pytest.raises(ArgumentError, match=r"the class is the text '4'$"):
+        as_interventions({"a": 4}, ("3", "4"), DATA)
+    both = (
+        r"\{'a': 3\} may mean the agent 3 or the class '3'; write the text \{'a': '3'\} for the class, or \[Do\('a', o"
+    )
+    with pytest.raises(ArgumentError, match=both):
+        as_interventions({"a": np.int64(3)}, ("3", "4"), DATA)
+    years = assemble(times=[2020, 2021], node_ids=["a"])
+    with pytest.raises(ArgumentError, match="may mean the time 2020 or the class '2020'"):
+        as_interventions({"a": 2020}, ("2020",), years)
+    assert as_interventions({"a": "3"}, ("3", "4"), DATA) == (sphunc.Do("a", toward="3"),)
 
 
 def test_a_contrast_counts_structures_in_its_error() -> None:

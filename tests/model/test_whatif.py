@@ -205,6 +205,13 @@ def test_sweep(model, data, calm) -> None:
     assert frame["angle"].to_list() == [0.0, 1.0]
     assert frame["effect"][0] == pytest.approx(0.0, abs=1e-6)
     assert frame["effect"][1] > frame["effect"][0]
+    a, b = data.node_ids[:2]
+    asked = {"data": data, "samples": 8}
+    assert model.sweep(a, b, [1.0], **asked).equals(model.sweep(a, angles=[1.0], observed=b, **asked))
+    with pytest.raises(
+        ArgumentTypeError, match=r"sweep does not know the option 'samplez'; .* horizon, samples, struct"
+    ):
+        model.sweep(a, calm, data=data, samplez=3)
 
 
 def test_all_of_a_sweep_is_checked_before_any_work(model, data, calm, monkeypatch) -> None:
@@ -378,8 +385,13 @@ def test_a_model_without_links_says_so(data, calm) -> None:
     effect = blind.intervene(do, data=data, samples=8, scenario=no_links())
     assert effect.size[0] > 0
     short = data.window(0, 2)
-    with pytest.raises(ArgumentError, match="none could be learned"):
-        fitted(short).intervene(do, data=short)
+    unlinked = fitted(short)
+    with pytest.raises(ArgumentError, match="intervene needs links, but none could be learned"):
+        unlinked.intervene(do, data=short)
+    with pytest.raises(ArgumentError, match="average_causal_effect needs links"):
+        unlinked.average_causal_effect(do.agent, do, (), short)
+    with pytest.raises(ArgumentError, match="sweep needs links"):
+        unlinked.sweep(do.agent, calm, data=short)
 
 
 def test_without_a_sphere_an_intervention_reaches_followers_only(data, calm) -> None:

@@ -145,34 +145,43 @@ def _positions(interventions: Sequence[Intervention], links: Links) -> dict[tupl
 def _state(one: Intervention, place: Mapping[Hashable, int], names: Names, direct: Direct) -> StateChange:
     assert isinstance(one, Do | Shift | Stochastic)
     agent = _agent(one.agent, place, names)
-    if isinstance(one, Shift):
-        return StateChange("shift", agent, _aim(one.toward, agent, place, names, direct), one.angle, one)
-    if isinstance(one, Stochastic):
-        return StateChange("draw", agent, _aim(one.mu, agent, place, names, direct), one.kappa, one)
-    if one.direction is not None:
-        value = _vector("direction", one.direction, names.dim)
-    elif one.toward is not None:
-        value = direct("class", _class(one.toward, names), agent)
+    system = agent, place, names, direct
+    if one.observed is not None:
+        value = _observed(one.observed, *system)
+    elif isinstance(one, Do):
+        is_class = one.direction is None
+        value = (
+            direct("class", _class(str(one.toward), names), agent) if is_class else _vector(one.direction, names.dim)
+        )
     else:
-        value = _observed(one.observed, agent, place, names, direct)
-    return StateChange("do", agent, value, 0.0, one)
+        value = _aim("toward", one.toward, *system) if isinstance(one, Shift) else _aim("mu", one.mu, *system)
+    if isinstance(one, Do):
+        return StateChange("do", agent, value, 0.0, one)
+    kind, amount = ("shift", one.angle) if isinstance(one, Shift) else ("draw", one.kappa)
+    return StateChange(kind, agent, value, amount, one)
 
 
-def _aim(value: Any, agent: int, place: Mapping[Hashable, int], names: Names, direct: Direct) -> Tensor:
+def _aim(name: str, value: Any, agent: int, place: Mapping[Hashable, int], names: Names, direct: Direct) -> Tensor:
     if isinstance(value, tuple) and value not in place:
-        return _vector("direction", value, names.dim)
+        return _vector(value, names.dim)
     if value in names.classes:
         return direct("class", names.classes.index(value), agent)
     if value in place:
+        if (text := class_like(value, names.agents, names.classes)) is not None:
+            raise ArgumentError(
+                f"{name}={value!r} may be the agent {value!r} or the class {text!r}; write the text {name}={text!r} "
+                f"for the class, or observed={value!r} for the agent"
+            )
         return direct("agent", place[value], agent)
     if not names.classes:
         raise ArgumentError(
-            f"{value!r} is no agent ({_some(names.agents)}), and there are no classes, because the outcomes are "
+            f"{value!r} is no agent ({some_names(names.agents)}), and there are no classes, because the outcomes are "
             "numbers; give an agent, or a unit vector"
         )
+    hint = f": the class is the text {str(value)!r}" if str(value) in names.classes else ""
     raise ArgumentError(
-        f"{value!r} is neither a class ({_some(names.classes)}) nor an agent ({_some(names.agents)}); "
-        "give one of them, or a unit vector"
+        f"{value!r} is neither a class ({some_names(names.classes)}) nor an agent ({some_names(names.agents)}); "
+        f"give one of them, or a unit vector{hint}"
     )
 
 
@@ -182,20 +191,30 @@ def _observed(value: Any, agent: int, place: Mapping[Hashable, int], names: Name
     if value in names.times:
         return direct("time", names.times.index(value), agent)
     raise ArgumentError(
-        f"observed={value!r} is neither an agent ({_some(names.agents)}) nor a time up to the origin "
-        f"({_some(names.times)})"
+        f"observed={value!r} is neither an agent ({some_names(names.agents)}) nor a time up to the origin "
+        f"({some_names(names.times)})"
     )
 
 
-def _vector(name: str, value: tuple[float, ...], dim: int) -> Tensor:
+def class_like(value: Any, known: Sequence[Any], classes: Sequence[str]) -> str | None:
+    """Class whose text reads like a ``value`` that is no text and that is among ``known`` names; None without one."""
+    if isinstance(value, str) or value not in known:
+        return None
+    texts = str(value), str(known[known.index(value)])
+    return next((text for text in texts if text in classes), None)
+
+
+def _vector(value: tuple[float, ...], dim: int) -> Tensor:
     if len(value) != dim:
-        raise ArgumentError(f"{name} has {len(value)} entries, but the model's states have {dim}; give {dim}")
+        raise ArgumentError(f"direction has {len(value)} entries, but the model's states have {dim}; give {dim}")
     return torch.nn.functional.normalize(torch.tensor(value, dtype=torch.float64), dim=0).float()
 
 
 def _agent(agent: Hashable, place: Mapping[Hashable, int], names: Names) -> int:
     if agent not in place:
-        raise ArgumentError(f"agent {agent!r} is not in the data; its {len(place)} agents are {_some(names.agents)}")
+        raise ArgumentError(
+            f"agent {agent!r} is not in the data; its {len(place)} agents are {some_names(names.agents)}"
+        )
     return place[agent]
 
 
@@ -203,14 +222,14 @@ def _class(name: str, names: Names) -> int:
     if not names.classes:
         raise ArgumentError(f"toward={name!r} names a class, but the outcomes are numbers; use direction or observed")
     if name not in names.classes:
-        raise ArgumentError(f"class {name!r} is not known; the classes are {_some(names.classes)}")
+        raise ArgumentError(f"class {name!r} is not known; the classes are {some_names(names.classes)}")
     return names.classes.index(name)
 
 
 def _group(group: Hashable, names: Names) -> list[int]:
     positions = [position for position, name in enumerate(names.groups) if name == group]
     if not positions:
-        known = _some(tuple(dict.fromkeys(names.groups))) if names.groups else "none"
+        known = some_names(tuple(dict.fromkeys(names.groups))) if names.groups else "none"
         raise ArgumentError(f"group {group!r} does not meet at the origin; groups that do: {known}")
     return positions
 
@@ -291,6 +310,7 @@ def _clash(one: Intervention, other: Intervention) -> str:
     return "the group is cut twice" if is_same_group else ""
 
 
-def _some(names: Sequence[Any]) -> str:
+def some_names(names: Sequence[Any]) -> str:
+    """Show names, the first and the last of many."""
     shown = [str(name) for name in names]
     return ", ".join(shown) if len(shown) <= 6 else f"{shown[0]}, {shown[1]}, ... {shown[-1]}"

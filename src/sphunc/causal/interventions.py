@@ -8,6 +8,7 @@ begins there: at step 0 it acts on the states of step 1, and at the horizon it c
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from abc import ABC
@@ -136,15 +137,18 @@ class Shift(Intervention):
         toward: a class name, an agent id, or a unit vector.
         angle: radians, from 0 to pi.
         times: steps at which it is moved; None moves it at every step.
+        observed: in place of ``toward``, an agent or a time as in :class:`Do`.
     """
 
     agent: Any
-    toward: Any
-    angle: Any
+    toward: Any = None
+    angle: Any = None
     times: Any = None
+    observed: Any = None
 
     def __post_init__(self) -> None:
-        _set(self, agent=_id("agent", self.agent), toward=_aim("toward", self.toward))
+        _set(self, agent=_id("agent", self.agent), observed=_id("observed", self.observed))
+        _set(self, toward=_either(self, "toward"))
         _set(self, angle=_number("angle", self.angle, 0.0, math.pi), times=_steps(self.times))
 
 
@@ -157,15 +161,18 @@ class Stochastic(Intervention):
         mu: mean direction: a class name, an agent id, or a unit vector.
         kappa: concentration, above 0.
         times: steps at which it is drawn; None draws it anew at every step.
+        observed: in place of ``mu``, an agent or a time as in :class:`Do`.
     """
 
     agent: Any
-    mu: Any
-    kappa: Any
+    mu: Any = None
+    kappa: Any = None
     times: Any = None
+    observed: Any = None
 
     def __post_init__(self) -> None:
-        _set(self, agent=_id("agent", self.agent), mu=_aim("mu", self.mu))
+        _set(self, agent=_id("agent", self.agent), observed=_id("observed", self.observed))
+        _set(self, mu=_either(self, "mu"))
         _set(self, kappa=_number("kappa", self.kappa, 1e-6, 1e9), times=_steps(self.times))
 
 
@@ -229,6 +236,7 @@ class Policy(Intervention):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ArgumentTypeError(f"Policy takes a function(step, states), got {type(self.function).__name__}")
+        _check_decider(self.function)
         _set(self, name=self.name or getattr(self.function, "__name__", "policy"), times=_steps(self.times))
 
 
@@ -269,6 +277,20 @@ def _short(value: Any) -> str:
     if isinstance(value, tuple) and len(value) > LONGEST_SHOWN:
         return f"({value[0]:.3g}, ... {len(value)} numbers)"
     return getattr(value, "__name__", None) or repr(value)
+
+
+def _check_decider(function: Any) -> None:
+    """Refuse a function that cannot be asked with two values; of some, those written in C for example, nobody knows."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(0, None)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"Policy takes a function(step, states), but {_short(function)}{signature} cannot take these: {error}"
+        ) from None
 
 
 def _set(one: Any, **values: Any) -> None:
@@ -313,8 +335,16 @@ def _id(name: str, value: Any) -> Hashable:
     return value
 
 
+def _either(one: Any, name: str) -> Any:
+    """What is aimed at, None where ``observed`` says it."""
+    value = plain_scalar(getattr(one, name))
+    if (value is None) == (one.observed is None):
+        got = "neither" if value is None else "both"
+        raise ArgumentError(f"{type(one).__name__}({one.agent!r}) takes one of {name} and observed; got {got}")
+    return None if value is None else _aim(name, value)
+
+
 def _aim(name: str, value: Any) -> Any:
-    value = plain_scalar(value)
     return value if is_name(value) and not isinstance(value, tuple) else _unit(name, value)
 
 

@@ -361,7 +361,8 @@ class _World:
 
 def _decided(agent: Hashable, value: Any, before: Tensor) -> Tensor:
     try:
-        state = torch.as_tensor(value, dtype=before.dtype)
+        # A policy may have learned what it decides: gradients end here.
+        state = torch.as_tensor(value, dtype=before.dtype).detach()
     except (TypeError, ValueError, RuntimeError):
         raise ArgumentError(f"the policy set {agent!r} to {value!r}; give a state, a vector of numbers") from None
     if state.shape not in (before.shape, before.shape[-1:]):

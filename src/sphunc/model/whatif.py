@@ -152,13 +152,15 @@ class WhatIf(ABC):
             num_samples_to_draw: Monte Carlo samples.
             **options: origin, horizon, structures and seed of :meth:`intervene`.
         """
-        self._check_fitted("effect")
-        data = check_data("effect", observed_data)
+        arms, options["samples"] = (interventions_alternative, interventions_reference), num_samples_to_draw
+        return self._contrast("effect", target_node, arms, observed_data, options)
+
+    def _contrast(self, asked: str, target_node: Hashable, arms: tuple[Any, Any], data: Any, options: Any) -> Contrast:
+        self._check_fitted(asked)
+        data = check_data(asked, data)
         if target_node not in data.node_ids:
             raise ArgumentError(f"target_node {target_node!r} is not in the data; it has {data.num_nodes} agents")
-        options["samples"] = num_samples_to_draw
-        alternative = self._asked("effect", interventions_alternative, data, **options)
-        reference = self._asked("effect", interventions_reference, data, **options)
+        alternative, reference = (self._asked(asked, arm, data, **options) for arm in arms)
         order = alternative.scenario.order
         return contrast(self._simulated(alternative), self._simulated(reference), target_node, order)
 
@@ -172,8 +174,8 @@ class WhatIf(ABC):
         **options: Any,
     ) -> dict[str, float]:
         """Return the difference that :meth:`effect` tells, by class; arguments as in ``dowhy.gcm``."""
-        arms = interventions_alternative, interventions_reference
-        return self.effect(target_node, *arms, observed_data, num_samples_to_draw, **options).to_dict()
+        arms, options["samples"] = (interventions_alternative, interventions_reference), num_samples_to_draw
+        return self._contrast("average_causal_effect", target_node, arms, observed_data, options).to_dict()
 
     def interventional_samples(
         self,
@@ -201,8 +203,10 @@ class WhatIf(ABC):
     def sweep(
         self,
         agent: Hashable,
-        toward: Any,
+        toward: Any = None,
         angles: Any = ANGLES,
+        *,
+        observed: Any = None,
         **options: Any,
     ) -> pl.DataFrame:
         """H_causal against the strength of an intervention: an agent is turned by each of the angles.
@@ -211,25 +215,29 @@ class WhatIf(ABC):
             agent: whom to turn.
             toward: a class, an agent or a unit vector.
             angles: radians.
+            observed: in place of ``toward``, an agent or a time as in :class:`~sphunc.Do`.
             **options: of :meth:`intervene`.
 
         Returns:
             One row per angle, means over the other agents: entropy, within, identification, standard error, effect.
         """
-        turns = _turns(agent, toward, angles)
-        return pl.DataFrame([_sweep_row(turn.angle, self.intervene(turn, **options)) for turn in turns])
+        turns, data = _turns(agent, toward, angles, observed), options.pop("data", None)
+        queries = ((turn.angle, self._asked("sweep", turn, data, **options)) for turn in turns)
+        return pl.DataFrame([_sweep_row(angle, self._simulated(query)) for angle, query in queries])
 
     def _asked(
         self, asked: str, interventions: Any, data: Any, scenario: Scenario | None = None, **amounts: Any
     ) -> Query:
         """Question in the words of dowhy."""
         self._check_fitted(asked)
-        given = as_interventions(interventions, self.known_.classes)
+        data = check_data(asked, data)
+        given = as_interventions(interventions, self.known_.classes, data)
         unknown = sorted(set(amounts) - {f.name for f in fields(Amounts)})
         if unknown:
+            samples = "samples, " * (asked in ("sweep", "counterfactual_samples"))
             raise ArgumentTypeError(
-                f"{asked} does not know the option {unknown[0]!r}; its options are origin, horizon, structures, seed "
-                "and scenario"
+                f"{asked} does not know the option {unknown[0]!r}; its options are origin, horizon, {samples}"
+                "structures, seed and scenario"
             )
         return self._query(asked, given, data, Amounts(**amounts), scenario)
 
@@ -319,11 +327,11 @@ def _confidence(
     return torch.tensor([table.get(agent, 0.0) for agent in agents])
 
 
-def _turns(agent: Hashable, toward: Any, angles: Any) -> list[Shift]:
+def _turns(agent: Hashable, toward: Any, angles: Any, observed: Any) -> list[Shift]:
     """All turns of a sweep, checked before the first of them is simulated."""
     if not isinstance(angles, Iterable) or isinstance(angles, str | bytes | Mapping) or getattr(angles, "ndim", 1) != 1:
         raise ArgumentTypeError(f"angles={angles!r} must be several numbers; give a list, such as [0.5, 1.0]")
-    turns = [Shift(agent, toward, angle) for angle in angles]
+    turns = [Shift(agent, toward, angle, observed=observed) for angle in angles]
     if not turns:
         raise ArgumentError("angles is empty; give radians from 0 to pi, such as [0.5, 1.0]")
     return turns
