@@ -83,3 +83,7 @@ def test_faults_are_named():
         calibration_null([[0.5, 0.5]], level=95.0)
     with pytest.raises(ArgumentError, match="samples: got 0"):
         calibration_null([[0.5, 0.5]], samples=0)
+    with pytest.raises(ArgumentError, match="seed: got -1, expected 0 or more"):
+        calibration_null([[0.5, 0.5]], seed=-1)
+    with pytest.raises(ArgumentError, match="level: got 95"):  # before a simulation that would not fit into memory
+        check_calibration([[0.5, 0.5]], [0], samples=10**12, level=95.0)

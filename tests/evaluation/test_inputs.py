@@ -1,5 +1,8 @@
 """Conversion and refusal of what metrics are given."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -11,9 +14,13 @@ from sphunc.evaluation.inputs import (
     class_forecast,
     class_probabilities,
     counted,
+    even_array,
     flat_numbers,
     flat_truth,
+    generator,
     inside,
+    positive,
+    share,
     to_array,
     unit_interval,
 )
@@ -66,6 +73,18 @@ def test_leading_axes_are_rows_and_masked_rows_are_never_read():
         (lambda: flat_truth(scores=[1.0, 2.0], truth=[0, 2]), "truth: expected only 0 and 1"),
         (lambda: unit_interval("p", np.array([0.5, 1.2])), r"p: range \[0.5, 1.2\], expected probabilities"),
         (lambda: at_least("k", 0, 1), "k: got 0, expected 1 or more"),
+        (
+            lambda: class_forecast([[0.5, 0.5], [1.0]], [0, 0]),
+            r"probabilities: rows have unequally .* \(some 2, some 1\)",
+        ),
+        (lambda: class_forecast(P, [[0], [1, 2]]), r"labels: rows have unequally many entries \(some 1, some 2\)"),
+        (lambda: to_array("x", [1.0, [1.0, 2.0]]), r"x: rows have unequally many entries \(some 0, some 2\)"),
+        (lambda: to_array("x", [[[1], [1, 2]], [[1], [2]]]), "x: rows have unequally many entries, expected an array"),
+        (lambda: even_array("x", [["a"], ["a", "b"]]), r"x: rows have unequally many entries"),
+        (lambda: generator(-1), "seed: got -1, expected 0 or more"),
+        (lambda: share("keep", 0.0), r"keep: got 0.0, expected a share in \(0, 1\]"),
+        (lambda: positive("size", np.nan), "size: got nan, expected a finite number above 0"),
+        (lambda: inside("level", np.nan), "level: got nan, expected a number strictly between"),
         (lambda: inside("level", 1.0), "level: got 1.0, expected a number strictly between"),
     ],
 )
@@ -79,6 +98,11 @@ def test_a_fault_is_named(call, message):
     [
         (lambda: to_array("x", ["a"]), "x: expected numbers, got dtype"),
         (lambda: at_least("k", 1.5, 1), "k: got 1.5, expected a whole number, 1 or more"),
+        (lambda: at_least("k", True, 1), "k: got True, expected a whole number, 1 or more"),
+        (lambda: generator(None), "seed: got None, expected a whole number, 0 or more"),
+        (lambda: inside("level", "a"), "level: got 'a', expected a number strictly between 0 and 1"),
+        (lambda: share("keep", True), "keep: got True, expected a share"),
+        (lambda: positive("size", None), "size: got None, expected a finite number above 0"),
         (lambda: at_least("k", "a", 1), "k: got 'a', expected a whole number"),
         (lambda: class_forecast(P, [0.0, 1.0]), "labels: expected integers, got dtype float64"),
         (lambda: counted(np.ones(3), (3,)), "mask: expected booleans, got dtype float64"),
@@ -92,3 +116,53 @@ def test_a_wrong_dtype_is_named(call, message):
 def test_nothing_at_all_is_refused():
     with pytest.raises(ArgumentError, match="probabilities: empty"):
         accuracy(np.zeros((0, 3)), np.zeros(0, dtype=int))
+
+
+WRONG_TYPES = """
+import numpy as np
+from sphunc import evaluation as ev
+from sphunc.errors import ArgumentTypeError
+
+P, Y, D = [[0.7, 0.3], [0.4, 0.6]], [0, 1], [1.0, 2.0, 4.0]
+
+def never(values):
+    raise AssertionError("the metric was called")
+
+calls = {
+    "level": [
+        lambda: ev.check_calibration(P, Y, level="a", samples=10**12),
+        lambda: ev.calibration_null(P, level="a", samples=10**12),
+        lambda: ev.check_link_calibration([0.5], [1], level="a", samples=10**12),
+        lambda: ev.bootstrap(never, D, level="a"),
+        lambda: ev.paired_t(D).statement("a"),
+        lambda: ev.wilcoxon_limit(5, level="a"),
+    ],
+    "seed": [
+        lambda: ev.check_calibration(P, Y, seed="a"),
+        lambda: ev.bootstrap(never, D, seed=1.5),
+        lambda: ev.pit_samples([[1.0]], [1.0], seed="a"),
+    ],
+    "samples": [lambda: ev.bootstrap(never, D, samples="a"), lambda: ev.check_calibration(P, Y, samples=1.5)],
+    "train_size": [lambda: ev.corrected_resampled_t(D, train_size="a", test_size=1)],
+    "test_size": [lambda: ev.compare({"a": D, "b": Y + [3]}, "a", train_size=1, test_size="a")],
+    "coverage": [lambda: ev.risk_at_coverage(D, D, "a")],
+    "keep": [lambda: ev.fpr95(D, D, keep="a")],
+    "least": [lambda: ev.nll(P, Y, least="a")],
+    "bins": [lambda: ev.ece(P, Y, bins="a"), lambda: ev.brier_parts(P, Y, bins=1.5)],
+    "k": [lambda: ev.precision_at_k(D, [0, 1, 1], "a")],
+}
+for name, cases in calls.items():
+    for call in cases:
+        try:
+            call()
+        except ArgumentTypeError as error:
+            assert str(error).startswith(f"{name}: got ") and "expected" in str(error), error
+        else:
+            raise AssertionError(name)
+print("all named")
+"""
+
+
+def test_arguments_of_wrong_type_are_named_where_no_annotation_is_enforced():
+    done = subprocess.run([sys.executable, "-c", WRONG_TYPES], capture_output=True, text=True, check=False)
+    assert done.stdout == "all named\n", done.stderr

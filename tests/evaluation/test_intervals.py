@@ -145,6 +145,19 @@ def test_faults_are_named():
         bootstrap(mean, np.zeros(3), samples=1)
     with pytest.raises(ArgumentError, match="level: got 95"):
         bootstrap(mean, np.zeros(3), level=95.0)
+    with pytest.raises(ArgumentError, match="seed: got -1, expected 0 or more"):
+        bootstrap(mean, np.zeros(3), seed=-1)
+    with pytest.raises(ArgumentError, match="clusters: rows have unequally many entries"):
+        bootstrap(mean, np.zeros(2), clusters=[[1], [1, 2]])
+
+
+@pytest.mark.parametrize("options", [{"level": 95.0}, {"seed": -1}, {"samples": 1}])
+def test_options_are_checked_before_any_work(options):
+    def never(values):
+        raise AssertionError("the metric was called")
+
+    with pytest.raises(ArgumentError, match="got"):
+        bootstrap(never, np.zeros(3), **options)
 
 
 def test_an_interval_from_few_defined_resamples_is_refused():

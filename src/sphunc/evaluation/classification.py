@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from sphunc._typing import Bool, Float
 from sphunc.errors import ArgumentError
-from sphunc.evaluation.inputs import Numbers, at_least, class_forecast
+from sphunc.evaluation.inputs import Numbers, at_least, class_forecast, number_where
 
 
 def accuracy(probabilities: Numbers, labels: Numbers, *, mask: Numbers | None = None) -> float:
@@ -73,9 +73,8 @@ def nll(probabilities: Numbers, labels: Numbers, *, mask: Numbers | None = None,
     Infinite when a label that occurred had probability 0, unless ``least`` (say 1e-12) forgives it: the same number
     for every system in a comparison.
     """
+    least = number_where("least", least, lambda v: 0.0 <= v < 1.0, "a probability in [0, 1), such as 1e-12")
     p, y = class_forecast(probabilities, labels, mask)
-    if not 0.0 <= least < 1.0:
-        raise ArgumentError(f"least: got {least}, expected a probability in [0, 1), such as 1e-12.")
     with np.errstate(divide="ignore"):
         return float(-np.log(np.maximum(p[np.arange(len(y)), y], least)).mean())
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sphunc._typing import Float
 from sphunc.evaluation.calibration import BINS, binned_error, equal_width, top_label
-from sphunc.evaluation.inputs import Numbers, at_least, class_probabilities, inside
+from sphunc.evaluation.inputs import Numbers, at_least, class_probabilities, generator, inside
 
 _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
 
@@ -90,6 +90,7 @@ def check_calibration(
         >>> print(check_calibration([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3, samples=100))  # doctest: +ELLIPSIS
         ECE 0.0000 (floor 0.1..., n = 10, 15 bins)
     """
+    level = inside("level", level)
     confidence, correct = top_label(probabilities, labels, mask)
     found = binned_error(confidence, correct, equal_width(confidence, bins))
     return check_against(
@@ -107,6 +108,7 @@ def calibration_null(
     mask: Numbers | None = None,
 ) -> CalibrationNull:
     """Floor and band of :func:`sphunc.evaluation.ece` for these probabilities; needs no labels."""
+    level = inside("level", level)
     confidence = class_probabilities(probabilities, mask).max(axis=1)
     errors = null_errors(confidence, bins=bins, samples=samples, seed=seed)
     return summarise_null(errors, len(confidence), bins, level)
@@ -119,11 +121,10 @@ def null_errors(
 
     Cost and memory: ``samples * rows`` uniform numbers, a few million at a time.
     """
-    at_least("samples", samples, 1)
+    samples, rng = at_least("samples", samples, 1), generator(seed)
     order = np.argsort(equal_width(confidence, bins), kind="stable")
     sorted_confidence = confidence[order]
     starts = np.unique(equal_width(sorted_confidence, bins), return_index=True)[1]
-    rng = np.random.default_rng(seed)
     rows = len(confidence)
     step = max(1, _CHUNK // rows)
     errors = []
@@ -144,6 +145,6 @@ def check_against(
 
 def summarise_null(errors: Float[np.ndarray, " sample"], rows: int, bins: int, level: float) -> CalibrationNull:
     """Mean and central band of simulated errors."""
-    tail = (1.0 - inside("level", level)) / 2.0
+    tail = (1.0 - level) / 2.0
     low, high = np.quantile(errors, (tail, 1.0 - tail))
     return CalibrationNull(float(errors.mean()), float(low), float(high), level, rows, bins, len(errors))

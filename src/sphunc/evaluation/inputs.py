@@ -6,8 +6,8 @@ True where a row counts; what stands in rows that do not count (NaN, say) is nev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from numbers import Integral
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,29 @@ def to_array(name: str, value: Numbers) -> np.ndarray:
     if isinstance(value, Tensor):
         value = value.detach().cpu()
         value = value.double().numpy() if value.is_floating_point() else value.numpy()
-    array = np.asarray(value)
+    array = even_array(name, value)
     if array.dtype.kind not in "biuf":
         raise ArgumentTypeError(f"{name}: expected numbers, got dtype {array.dtype}. Convert to numbers first.")
     return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def even_array(name: str, value: Any) -> np.ndarray:
+    """Convert to a numpy array of any kind, refusing nested lists of which some are longer than others."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        lengths = list(dict.fromkeys(_length(row) for row in value))
+        got = f" (some {lengths[0]}, some {lengths[1]})" if len(lengths) > 1 else ""
+        raise ArgumentError(
+            f"{name}: rows have unequally many entries{got}, expected an array. Give every row the same number of them."
+        ) from None
+
+
+def _length(row: Any) -> int:
+    try:
+        return len(row)
+    except TypeError:
+        return 0
 
 
 def flat_numbers(mask: Numbers | None = None, **arrays: Numbers) -> tuple[Float[np.ndarray, " row"], ...]:
@@ -124,18 +143,40 @@ def unit_interval(name: str, values: Float[np.ndarray, " row"]) -> Float[np.ndar
 
 def at_least(name: str, value: Any, least: int) -> int:
     """The whole number itself, refused below ``least``."""
-    if not isinstance(value, Integral):
+    if not isinstance(value, Integral) or isinstance(value, bool):
         raise ArgumentTypeError(f"{name}: got {value!r}, expected a whole number, {least} or more.")
     if value < least:
         raise ArgumentError(f"{name}: got {value}, expected {least} or more.")
     return int(value)
 
 
-def inside(name: str, value: float) -> float:
+def generator(seed: Any) -> np.random.Generator:
+    """The random numbers of a seed."""
+    return np.random.default_rng(at_least("seed", seed, 0))
+
+
+def inside(name: str, value: Any) -> float:
     """A share strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
-        raise ArgumentError(f"{name}: got {value}, expected a number strictly between 0 and 1, such as 0.95.")
-    return value
+    return number_where(name, value, lambda v: 0.0 < v < 1.0, "a number strictly between 0 and 1, such as 0.95")
+
+
+def share(name: str, value: Any) -> float:
+    """A share above 0, up to all."""
+    return number_where(name, value, lambda v: 0.0 < v <= 1.0, "a share in (0, 1], such as 0.8")
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number above 0."""
+    return number_where(name, value, lambda v: 0.0 < v < np.inf, "a finite number above 0")
+
+
+def number_where(name: str, value: Any, holds: Callable[[float], bool], allowed: str) -> float:
+    """The number itself, refused where ``holds`` does not, or where it is none; ``allowed`` says so in words."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ArgumentTypeError(f"{name}: got {value!r}, expected {allowed}.")
+    if not holds(float(value)):
+        raise ArgumentError(f"{name}: got {value}, expected {allowed}.")
+    return float(value)
 
 
 def _finite(name: str, values: np.ndarray, remedy: str = "Mask rows without a value.") -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sphunc._typing import Float, Int
 from sphunc.errors import ArgumentError, ArgumentTypeError
-from sphunc.evaluation.inputs import Numbers, at_least, inside, to_array
+from sphunc.evaluation.inputs import Numbers, at_least, even_array, generator, inside, to_array
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,18 @@ def bootstrap(
         >>> bootstrap(lambda p, y: float((p.argmax(1) == y).mean()), p, y, samples=200).estimate
         0.8
     """
+    samples, level, rng = at_least("samples", samples, 2), inside("level", level), generator(seed)
     rows = [to_array(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
     grouping = _group(clusters, _common_length(rows))
     estimate = _number(metric(*rows))
-    rng = np.random.default_rng(seed)
-    values = [_on_resample(metric, rows, grouping.draw(rng)) for _ in range(at_least("samples", samples, 2))]
+    values = [_on_resample(metric, rows, grouping.draw(rng)) for _ in range(samples)]
     defined = np.array([value for value in values if value is not None])
     if 2 * len(defined) < samples:
         raise ArgumentError(
             f"metric: not defined on {samples - len(defined)} of {samples} resamples, so that an interval would "
             "mean little. Evaluate on more rows."
         )
-    low, high = _ends(defined, estimate, inside("level", level), pivot)
+    low, high = _ends(defined, estimate, level, pivot)
     return Interval(estimate, low, high, level, len(defined), samples - len(defined))
 
 
@@ -134,7 +134,7 @@ class _Grouping:
 def _group(clusters: Numbers | None, length: int) -> _Grouping:
     if clusters is None:
         return _Grouping(np.arange(length), np.arange(length), np.ones(length, dtype=np.int64))
-    labels = np.asarray(clusters)
+    labels = even_array("clusters", clusters)
     if labels.shape != (length,):
         raise ArgumentError(f"clusters: shape {labels.shape}, expected one label for each of the {length} rows.")
     _, group, count = np.unique(labels, return_inverse=True, return_counts=True)

@@ -14,7 +14,7 @@ from sphunc._typing import Bool, Float
 from sphunc.errors import ArgumentError
 from sphunc.evaluation.calibration import BINS, binned_error, equal_width
 from sphunc.evaluation.floor import CalibrationCheck, check_against, null_errors
-from sphunc.evaluation.inputs import Numbers, at_least, flat_numbers, flat_truth, unit_interval
+from sphunc.evaluation.inputs import Numbers, at_least, flat_numbers, flat_truth, inside, unit_interval
 from sphunc.evaluation.selective import expected_order
 
 
@@ -82,6 +82,7 @@ def check_link_calibration(
     mask: Numbers | None = None,
 ) -> CalibrationCheck:
     """:func:`link_ece` with its floor and band under perfect calibration, links taken as independent."""
+    level = inside("level", level)
     p, is_link = flat_truth(mask, probabilities=probabilities, truth=truth)
     p = unit_interval("probabilities", p)
     errors = null_errors(p, bins=bins, samples=samples, seed=seed)

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from sphunc._typing import Float
 from sphunc.errors import ArgumentError
-from sphunc.evaluation.inputs import Numbers, counted, flat_numbers, to_array
+from sphunc.evaluation.inputs import Numbers, counted, flat_numbers, generator, to_array
 
 
 def crps_gaussian(mean: Numbers, deviation: Numbers, observed: Numbers, *, mask: Numbers | None = None) -> float:
@@ -57,8 +57,9 @@ def pit_samples(
 
     .. math:: \frac{\#\{x_s < y\} + v (1 + \#\{x_s = y\})}{S + 1}, \qquad v \sim U(0, 1)
     """
+    rng = generator(seed)
     x, y = _ensemble(samples, observed, mask)
-    jitter = np.random.default_rng(seed).random(len(y))
+    jitter = rng.random(len(y))
     return ((x < y).sum(axis=0) + jitter * (1 + (x == y).sum(axis=0))) / (len(x) + 1)
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from sphunc._typing import Float
 from sphunc.errors import ArgumentError
-from sphunc.evaluation.inputs import Numbers, flat_numbers, flat_truth
+from sphunc.evaluation.inputs import Numbers, flat_numbers, flat_truth, share
 
 
 def risk_coverage(
@@ -44,8 +44,7 @@ def excess_aurc(uncertainty: Numbers, loss: Numbers, *, mask: Numbers | None = N
 
 def risk_at_coverage(uncertainty: Numbers, loss: Numbers, coverage: float, *, mask: Numbers | None = None) -> float:
     """Mean loss when only the surest share ``coverage`` of the rows (rounded up) is answered."""
-    if not 0.0 < coverage <= 1.0:
-        raise ArgumentError(f"coverage: got {coverage}, expected a share in (0, 1], such as 0.8.")
+    coverage = share("coverage", coverage)
     _, risk = risk_coverage(uncertainty, loss, mask=mask)
     # 0.07 * 100 is 7.000000000000001: a share of whole rows must not round up for that
     return float(risk[math.ceil(coverage * len(risk) * (1.0 - 1e-12)) - 1])
@@ -80,8 +79,7 @@ def fpr95(familiar: Numbers, novel: Numbers, *, keep: float = 0.95) -> float:
     Familiar is the positive class, as in the literature on out-of-distribution detection. The threshold is the
     smallest observed uncertainty under which at least ``keep`` of the familiar rows lie.
     """
-    if not 0.0 < keep <= 1.0:
-        raise ArgumentError(f"keep: got {keep}, expected a share in (0, 1], such as 0.95.")
+    keep = share("keep", keep)
     inside, outside = _two_samples(familiar, novel)
     rank = math.ceil(keep * len(inside) * (1.0 - 1e-12)) - 1
     return float((outside <= np.sort(inside)[rank]).mean())

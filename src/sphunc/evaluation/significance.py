@@ -14,7 +14,7 @@ from scipy import stats
 
 from sphunc._typing import Float
 from sphunc.errors import ArgumentError
-from sphunc.evaluation.inputs import Numbers, at_least, equal_numbers, inside
+from sphunc.evaluation.inputs import Numbers, at_least, equal_numbers, inside, positive
 
 _NO_VARIATION = 1e-12  # standard deviation over largest difference that rounding alone explains
 
@@ -54,6 +54,7 @@ class PairedTest:
 
     def statement(self, level: float = 0.05, comparisons: int = 1) -> str:
         """The result in a plain sentence, or why there can be none at this level."""
+        level, comparisons = inside("level", level), at_least("comparisons", comparisons, 1)
         if np.isnan(self.statistic):
             return (
                 f"All {self.pairs} differences are {self.mean:.4g}: repetition shows no variation, and the "
@@ -89,9 +90,8 @@ def corrected_resampled_t(differences: Numbers, *, train_size: int | float, test
         train_size: training rows of a split; only its ratio to ``test_size`` counts.
         test_size: test rows of a split.
     """
-    if train_size <= 0 or test_size <= 0:
-        raise ArgumentError(f"train_size, test_size: got {train_size}, {test_size}, expected numbers above 0.")
-    return _t_test("corrected resampled t-test", _differences(differences), test_size / train_size)
+    shared = positive("test_size", test_size) / positive("train_size", train_size)
+    return _t_test("corrected resampled t-test", _differences(differences), shared)
 
 
 def wilcoxon(differences: Numbers) -> PairedTest:
