@@ -58,6 +58,12 @@ def test_origins_are_time_indices(short_data) -> None:
             check_origins(short_data, given)
     with pytest.raises(ArgumentTypeError, match="origins=True must be a whole number, got bool"):
         check_origins(short_data, [True])
+    for origin in (-1, 4):
+        words = f"origins has {origin}, but the data has 4 times; choose 0 ... 3"
+        with pytest.raises(ArgumentError, match=words):
+            check_origins(short_data, [0, origin])
+    with pytest.raises(ArgumentError, match="origins has 2 more than once, and it would count as often; name it once"):
+        check_origins(short_data, [2, 0, 2])
 
 
 def test_the_label_of_a_time_is_told_how_to_become_an_index(short_data) -> None:

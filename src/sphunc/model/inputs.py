@@ -50,10 +50,18 @@ def check_origin(data: TemporalHypergraph, origin: object, name: str = "origin")
 
 
 def check_origins(data: TemporalHypergraph, origins: object) -> list[int]:
-    """Take time indices to forecast from."""
+    """Take time indices of the data to forecast from, each once."""
     if not isinstance(origins, Iterable) or isinstance(origins, str):
         raise ArgumentTypeError(f"origins={origins!r} must be time indices, such as origins=[2, 3]")
-    return [check_origin(data, origin, "origins") for origin in origins]
+    chosen = [check_origin(data, origin, "origins") for origin in origins]
+    for place, origin in enumerate(chosen):
+        if not 0 <= origin < data.num_times:
+            raise ArgumentError(
+                f"origins has {origin}, but the data has {data.num_times} times; choose 0 ... {data.num_times - 1}"
+            )
+        if origin in chosen[:place]:
+            raise ArgumentError(f"origins has {origin} more than once, and it would count as often; name it once")
+    return chosen
 
 
 def check_times(data: TemporalHypergraph, last: Any) -> None:
