@@ -1,5 +1,8 @@
 """Comparison of the arms: the null is exact, blocks do not matter, effects have errors that fall with draws."""
 
+import math
+
+import pytest
 import torch
 
 from sphunc.causal import arms
@@ -70,7 +73,7 @@ def test_numbers() -> None:
     law = NumberReading(torch.zeros(2), torch.ones(2), torch.full((N, 2), 3.0), torch.full((N, 2), 4.0))
     null = compare(moment(5, same=True, outputs=2), law, 5)
     assert torch.equal(null.outcome, law.target)
-    assert torch.equal(null.variance, law.variance)
+    assert torch.equal(null.variance, law.variances(law.variance))
     pushed = compare(moment(50, push=1.0, outputs=2), law, 50, keep_samples=True)
     assert torch.allclose(pushed.outcome[:, 0], torch.full((N,), 4.0), atol=0.1)
     assert torch.equal(pushed.within + pushed.identification, pushed.total)
@@ -91,3 +94,18 @@ def test_agents_that_were_not_reached_are_read_once() -> None:
     nobody = compare(Moment(whole.factual, changed[:0], whole.resultant, rows[:0]), law, 5)
     assert torch.equal(nobody.outcome, law.target)
     assert (nobody.identification > 0).any()
+
+
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**-27, 2.0**90])
+def test_numbers_in_another_unit_are_the_same_numbers(unit: float) -> None:
+    shift = torch.tensor([1.0, 2.0])
+    laws = [
+        NumberReading(s * shift, s * shift, torch.full((N, 2), 3.0 * s), torch.full((N, 2), 4.0)) for s in (1, unit)
+    ]
+    one, other = (compare(moment(5, push=1.0, outputs=2), law, 5, keep_samples=True) for law in laws)
+    for name in ("outcome", "factual", "error", "samples"):
+        torch.testing.assert_close(unit * getattr(one, name), getattr(other, name), rtol=0, atol=0, equal_nan=True)
+    assert torch.equal(unit**2 * one.variance, other.variance)
+    assert torch.allclose(one.total + 2 * math.log(unit), other.total)
+    assert torch.equal(one.identification, other.identification)
+    torch.testing.assert_close(one.entropy_error, other.entropy_error, rtol=0, atol=0, equal_nan=True)

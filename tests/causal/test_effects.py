@@ -115,3 +115,12 @@ def test_numbers() -> None:
         _ = effect().mean
     with pytest.raises(ArgumentError, match="agent 'z' is not among the 4"):
         effect().of("z")
+
+
+def test_the_size_of_an_effect_on_numbers_is_in_their_unit() -> None:
+    plain = effect(classes=())
+    small = effect(classes=(), outcomes=1e-30 * plain.outcomes, factual_outcomes=1e-30 * plain.factual_outcomes)
+    assert (plain.size > 0).any()
+    torch.testing.assert_close(small.size, 1e-30 * plain.size, atol=0.0, rtol=1e-5)
+    scaled = [1e-30 * size for size in plain.to_frame()["effect"]]
+    assert small.to_frame()["effect"].to_list() == pytest.approx(scaled, rel=1e-5, abs=0.0)

@@ -102,3 +102,13 @@ def test_latent_bound_is_that_of_a_von_mises_fisher_law() -> None:
     resultant = mean_resultant_length(kappa, 16).square()
     assert torch.allclose(latent_bound(resultant, 16), vmf_entropy(kappa, 16), atol=1e-6)
     assert latent_bound(torch.tensor([0.0, 1.0, -0.1]), 16).isfinite().all()
+
+
+def test_entropy_of_standardised_numbers_is_that_of_the_outcomes() -> None:
+    means = torch.randn(3, 12, 2, generator=torch.Generator().manual_seed(0))
+    noise, scale, layout = torch.full((3, 2), 0.5), torch.tensor([3.0, 1e-2]), Layout(1, 3, 4)
+    standard = number_entropies(means, noise, noise + means.var(1), layout, scale)
+    plain = number_entropies(means * scale, noise * scale**2, (noise + means.var(1)) * scale**2, layout)
+    assert torch.allclose(standard.total, plain.total, atol=1e-5)
+    assert torch.allclose(standard.identification, plain.identification, atol=1e-5)
+    assert torch.equal(standard.within + standard.identification, standard.total)

@@ -64,6 +64,9 @@ def test_class_reading_without_and_with_contamination() -> None:
 def test_number_reading() -> None:
     reading = NumberReading(torch.tensor([2.0]), torch.tensor([3.0]), torch.zeros(4, 1), torch.ones(4, 1))
     assert reading.rows(slice(0, 2)).means(torch.ones(2, 5, 1)).unique().tolist() == [5.0]
+    assert reading.standard(torch.full((4, 5, 1), 5.0)).unique().tolist() == [1.0]
+    small = NumberReading(torch.zeros(1), torch.tensor([1e-30]), torch.zeros(4, 1), torch.ones(4, 1))
+    assert small.variances(small.variance).tolist() == [[pytest.approx(1e-60, rel=1e-6)]] * 4
 
 
 def test_a_class_that_no_sample_reaches_does_not_overflow_over_steps() -> None:

@@ -17,6 +17,7 @@ class Run:
     mean: torch.Tensor | None
     variance: torch.Tensor
     total: torch.Tensor
+    unit: torch.Tensor | None = None
 
 
 class StandIn(nn.Module):

@@ -63,3 +63,9 @@ def test_caveat_says_where_scores_come_from():
 def test_coverage_is_a_share(coverage):
     with pytest.raises(ArgumentError, match=f"coverage is {coverage}; choose a share strictly between 0 and 1"):
         ConformalScores(torch.zeros(1), "times").threshold(coverage)
+
+
+def test_intervals_are_in_the_unit_of_the_numbers():
+    mean, variance, unit = torch.tensor([[3e-30]]), torch.tensor([[4.0]]), torch.tensor([[1e-30]])
+    ends = intervals(Outlook(None, mean, variance, torch.zeros(1), unit), 1.5)
+    assert (ends / 1e-30).flatten().tolist() == pytest.approx([0.0, 6.0], abs=1e-5)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from dataclasses import replace
 from datetime import date
 from inspect import unwrap
@@ -496,3 +497,52 @@ def test_origins_outside_the_data_are_refused(model, long_data, origin):
 def test_too_few_times_are_refused(long_data):
     with pytest.raises(ArgumentError, match="1 time is too few to learn a forecast 1 ahead; give at least 2 times"):
         SphUnc(**SMALL).fit(long_data.window(0, 1))
+
+
+def test_origins_of_a_score_are_those_of_the_whole_data(model, long_data):
+    with pytest.raises(ArgumentError, match="origins has -1, but the data has 9 times"):
+        model.score(long_data, origins=[-1])
+    with pytest.raises(ArgumentError, match="origins has 7 more than once"):
+        model.score(long_data, origins=[7, 7])
+
+
+def test_where_nothing_varies_nothing_is_explained(long_data):
+    data = as_numbers(long_data)
+    model = fitted(data)
+    alike = replace(data, y=torch.where(data.y_mask.unsqueeze(-1), 2.0, 0.0))
+    count = int(data.y_mask[8].sum())
+    with pytest.raises(
+        ArgumentError, match=f"metric is 'r2'.* all {count} outcomes are 2 there, and nothing varies; give"
+    ):
+        model.score(alike, [7], metric="r2")
+    mask = data.y_mask.clone()
+    mask[8, int(mask[8].nonzero()[0]) + 1 :] = False
+    alone = replace(data, y=torch.where(mask.unsqueeze(-1), data.y, 0.0), y_mask=mask)
+    with pytest.raises(ArgumentError, match="only one outcome is there, and nothing varies"):
+        model.score(alone, [7], metric="r2")
+    assert math.isfinite(model.score(alone, [7]))
+
+
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**-40, 2.0**40])
+def test_forecasts_of_numbers_do_not_hang_on_their_unit(long_data, unit):
+    plain = as_numbers(long_data, 2)
+    plain = replace(plain, y=plain.y + torch.where(plain.y_mask.unsqueeze(-1), plain.x[..., :2], 0.0))
+    small = replace(plain, y=unit * plain.y)
+    models = [fitted(data) for data in (plain, small)]
+    one, other = (model.predict(data, coverage=0.8) for model, data in zip(models, (plain, small), strict=True))
+    assert torch.equal(unit * one.mean, other.mean)
+    # Where the search for a temperature ends hangs on the size of the log-likelihood, and so on the unit.
+    torch.testing.assert_close(unit**2 * one.variance, other.variance, rtol=1e-3, atol=0.0)
+    torch.testing.assert_close(unit * one.interval, other.interval, rtol=1e-3, atol=1e-3 * unit)
+    torch.testing.assert_close(one.aleatoric, other.aleatoric)
+    scores = models[0].score(plain, [7]), models[1].score(small, [7]) + 2 * math.log(unit)
+    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+
+
+def test_a_number_that_never_changed_is_forecast_and_scored(long_data):
+    data = replace(as_numbers(long_data), y=torch.where(long_data.y_mask.unsqueeze(-1), 100.1, 0.0))
+    model = fitted(data)
+    forecast = model.predict(data, coverage=0.8)
+    torch.testing.assert_close(forecast.mean, torch.full((30, 1), 100.1))
+    assert ((forecast.variance > 0) & (forecast.variance < 1e-6)).all()
+    assert math.isfinite(model.score(data, [7]))

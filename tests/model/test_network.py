@@ -275,7 +275,8 @@ def test_every_number_begins_with_its_own_noise() -> None:
     )
     network.learn_scale(seen)
     network.eval()
-    deviation = network(seen, LINKS, GATES).variance.sqrt().mean((0, 1)).detach()
+    run = network(seen, LINKS, GATES)
+    deviation = (run.unit * run.variance.sqrt()).mean((0, 1)).detach()
     assert 0.01 < float(deviation[0]) < 0.1
     assert 4.0 < float(deviation[1]) < 10.0
 
@@ -447,3 +448,35 @@ def test_a_forecast_is_the_same_to_the_bit_however_many_steps_are_asked_for(geom
     assert many.log_probabilities is not None
     assert torch.equal(few.log_probabilities, many.log_probabilities[:2])
     assert torch.equal(few.total, many.total[:2])
+
+
+@pytest.mark.parametrize("value", [0.0, 100.1, -3e-20])
+def test_a_number_that_never_changes_is_its_own_mean_and_has_a_spread_of_rounding(value: float) -> None:
+    data = world()
+    seen = observe(replace(data, y=torch.full((*data.y_mask.shape, 1), value), class_names=()))
+    network = Network(
+        SphUncConfig(dim=DIM), data.num_features, 1, numeric=True, generator=torch.Generator().manual_seed(0)
+    )
+    network.eval().learn_scale(seen)
+    assert network.centre == torch.tensor(value)
+    assert float(network.scale) == pytest.approx(torch.finfo(torch.float32).eps * (abs(value) or 1.0))
+    run = network(seen, LINKS, GATES)
+    assert run.mean.isfinite().all()
+    assert run.variance.isfinite().all()
+
+
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**-27, 2.0**90])
+def test_what_is_learned_from_numbers_does_not_hang_on_their_unit(unit: float) -> None:
+    data = world()
+    y = torch.randn(*data.y_mask.shape, 1, generator=torch.Generator().manual_seed(1)).cumsum(0) + 7.0
+    runs = []
+    for factor in (1.0, unit):
+        network = Network(
+            SphUncConfig(dim=DIM), data.num_features, 1, numeric=True, generator=torch.Generator().manual_seed(0)
+        )
+        seen = observe(replace(data, y=factor * y, class_names=()))
+        network.eval().learn_scale(seen)
+        runs.append(network(seen, LINKS, GATES))
+    assert torch.equal(unit * runs[0].mean, runs[1].mean)
+    assert torch.equal(runs[0].variance, runs[1].variance)
+    assert torch.equal(unit * runs[0].unit, runs[1].unit)

@@ -63,3 +63,24 @@ def test_stacked_forecasts_come_apart_again():
             both.at(1).surprise(torch.tensor([1, 2]) if law is CLASSES else torch.ones(2, 1)),
             law.surprise(torch.tensor([1, 2]) if law is CLASSES else torch.ones(2, 1)),
         )
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-8, 1e30])
+def test_nothing_hangs_on_what_numbers_were_measured_in(unit):
+    y, law = torch.tensor([[1.0], [-2.0]]), NUMBERS
+    scaled = Outlook(None, unit * law.mean, law.variance, law.total, torch.full((2, 1), unit))
+    assert torch.allclose(scaled.surprise(unit * y) - math.log(unit), law.surprise(y))
+    assert torch.allclose(scaled.squared_error(unit * y, ALL), law.squared_error(y, ALL))
+    assert torch.allclose(scaled.scores(unit * y), law.scores(y))
+    assert scaled.sureness() == law.sureness()
+    hot = scaled.double().rows(ALL).tempered(torch.tensor([2.0, 1.0])).raw_variance
+    assert hot.flatten().tolist() == pytest.approx([4.0 * unit**2, 4.0 * unit**2], rel=1e-6)
+    assert law.raw_variance.flatten().tolist() == [1.0, 4.0]
+
+
+def test_outcomes_that_are_all_alike_have_an_error_too():
+    unit = torch.full((2, 1), 1e-8)
+    law = Outlook(None, torch.tensor([[1e-8], [2e-8]]), torch.ones(2, 1), torch.zeros(2), unit)
+    error = law.squared_error(torch.full((2, 1), 1e-8), ALL)
+    assert error[0] == 0
+    assert error[1] == pytest.approx(1.0)

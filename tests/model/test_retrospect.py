@@ -1,5 +1,8 @@
 """Counterfactual paths: refused where there is no noise to abduct; later times say which noise there was."""
 
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -36,3 +39,19 @@ def test_seen_outcomes_anchor_the_counterfactual_and_unseen_ones_do_not(short_da
     assert told.latent_bounds.isfinite().all()
     again = model.counterfactual(do, cut, data=short_data, origin=1, horizon=3, samples=16, structures=4)
     assert torch.equal(told.outcomes, again.outcomes)
+
+
+def test_counterfactual_numbers_do_not_hang_on_their_unit(short_data) -> None:
+    y = torch.where(short_data.y_mask.unsqueeze(-1), short_data.y.unsqueeze(-1) + short_data.x[..., :1], 0.0)
+    plain = replace(short_data, y=y, class_names=())
+    told, unit = [], 2.0**-90
+    for data in (plain, replace(plain, y=unit * y)):
+        model = SphUnc(**SMALL).fit(data, verbose=False)
+        do = sphunc.Do(data.node_ids[0], observed=data.node_ids[1])
+        told.append(model.counterfactual(do, data=data, origin=1, horizon=2, samples=16, structures=4))
+    one, other = told
+    assert torch.equal(unit * one.outcomes, other.outcomes)
+    torch.testing.assert_close(unit * one.effect_errors, other.effect_errors, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(unit**2 * one.variances, other.variances, rtol=1e-3, atol=0.0)
+    torch.testing.assert_close(one.entropies + math.log(unit), other.entropies, rtol=0.0, atol=1e-3)
+    assert torch.equal(other.withins + other.identifications, other.entropies)

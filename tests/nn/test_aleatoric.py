@@ -78,6 +78,16 @@ def test_gaussian_density_is_that_of_torch():
     assert gaussian_log_density(y, mean, torch.zeros(2)).isfinite().all()
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e-8, 1.0, 1e30])
+def test_gaussian_density_knows_no_floor_but_that_of_its_unit(unit):
+    z, mean, variance = torch.tensor([1.0, -2.0]), torch.tensor([0.5, 1.0]), torch.tensor([0.5, 4.0])
+    units = torch.full((2,), unit)
+    expected = gaussian_log_density(z, mean, variance) - math.log(unit)
+    torch.testing.assert_close(gaussian_log_density(unit * z, unit * mean, variance, units), expected)
+    sharpest = gaussian_log_density(unit * z, unit * z, torch.zeros(2), units)
+    torch.testing.assert_close(sharpest, gaussian_log_density(z, z, torch.full((2,), 1e-6)) - math.log(unit))
+
+
 def test_contamination_is_a_mixture_with_the_frequencies() -> None:
     logits = torch.tensor([[2.0, -1.0, 0.5], [300.0, 0.0, -300.0]], dtype=torch.float64)
     share = torch.tensor([0.2, 0.01], dtype=torch.float64)

@@ -137,20 +137,21 @@ def _classes(
 def _numbers(
     arms: tuple[Tensor, Tensor], rows: Tensor, reading: NumberReading, draws: int, keep: bool, order: Tensor | None
 ) -> Comparison:
-    before = reading.means(arms[0].contiguous())
-    after = before.index_copy(0, rows, reading.means(arms[1].contiguous())) if len(rows) else before
+    # Standardised to the end: squares of numbers in their own units may be too small, or too large, for floats.
+    before, scale = arms[0].contiguous(), reading.scale
+    after = before.index_copy(0, rows, arms[1].contiguous()) if len(rows) else before
     layout = Layout.of(before.shape[1] // draws, draws)
     gap = after - before
-    outcome = reading.target + gap.mean(1)
+    outcome = reading.target + scale * gap.mean(1)
     spread_before, spread_after = before.var(1, correction=0), after.var(1, correction=0)
     noise = torch.maximum(reading.variance - spread_before, LEAST_VARIANCE * reading.variance)
     variance = torch.maximum(reading.variance + (spread_after - spread_before), noise)
-    shifted = after + (reading.target - before.mean(1)).unsqueeze(1)
-    entropies = number_entropies(shifted, noise, variance, layout)
-    samples_kept = shifted if keep else shifted[:, :0]
+    shifted = after - before.mean(1, keepdim=True)
+    entropies = number_entropies(shifted, noise, variance, layout, scale)
+    samples_kept = reading.target.unsqueeze(1) + scale * shifted if keep else shifted[:, :0]
     untied = Anchor(outcome[:, :0], outcome[:, :0, None])
-    error = variance_of_mean(gap.permute(2, 1, 0), layout, order).mT.sqrt()
-    return _comparison(outcome, reading.target, error, variance, entropies, samples_kept, untied)
+    error = scale * variance_of_mean(gap.permute(2, 1, 0), layout, order).mT.sqrt()
+    return _comparison(outcome, reading.target, error, reading.variances(variance), entropies, samples_kept, untied)
 
 
 def _comparison(

@@ -126,7 +126,7 @@ class Effect:
     def size(self) -> Float[Tensor, " agent"]:
         """Size of the effect on each agent: total variation in [0, 1]; for numbers the root mean square ``[N]``."""
         if self.numeric:
-            return self.difference.square().mean(-1).sqrt()
+            return _root_mean_square(self.difference)
         return 0.5 * self.difference.abs().sum(-1)
 
     @property
@@ -231,5 +231,10 @@ class Effect:
             columns[name] = after[:, k].tolist()
             columns[f"{name} factual"] = before[:, k].tolist()
         gap = after - before
-        columns["effect"] = (gap.square().mean(-1).sqrt() if self.numeric else 0.5 * gap.abs().sum(-1)).tolist()
+        columns["effect"] = (_root_mean_square(gap) if self.numeric else 0.5 * gap.abs().sum(-1)).tolist()
         return columns
+
+
+def _root_mean_square(values: Float[Tensor, "*batch number"]) -> Float[Tensor, "*batch"]:
+    # Single precision does not hold the squares of very small numbers, nor of very large ones.
+    return values.double().square().mean(-1).sqrt().to(values.dtype)

@@ -120,6 +120,7 @@ def number_entropies(
     noise: Float[Tensor, "agent number"],
     variance: Float[Tensor, "agent number"],
     layout: Layout,
+    scale: Float[Tensor, " number"] | None = None,
 ) -> Entropies:
     r"""The same for numbers, whose law is a mixture of Gaussians around the samples' means.
 
@@ -131,13 +132,15 @@ def number_entropies(
         noise: variance of a sample's law.
         variance: of the whole.
         layout: of the samples.
+        scale: what the numbers are in units of, if they are standardised: an entropy is that of the outcomes.
     """
     density = _mixture_log_density(means, noise)
     by_structure = means.unflatten(1, layout.shape).mean(3)
     between = by_structure.var(2, correction=0).mean(1) if layout.structures > 1 else torch.zeros_like(variance)
     share = (between / variance).clamp(0.0, LARGEST_SHARE)
     identification = -0.5 * torch.log1p(-share).sum(-1)
-    return _parts(-density.mean(1), identification, variance_of_mean(density.mT, layout).sqrt())
+    total = -density.mean(1) if scale is None else scale.log().sum() - density.mean(1)
+    return _parts(total, identification, variance_of_mean(density.mT, layout).sqrt())
 
 
 def _mixture_log_density(points: Tensor, noise: Tensor) -> Tensor:

@@ -92,7 +92,7 @@ class NumberReading:
         centre: of the numbers ``[K]``.
         scale: of the numbers ``[K]``.
         target: forecast mean ``[N, K]``.
-        variance: forecast variance ``[N, K]``.
+        variance: forecast variance ``[N, K]``, of standardised numbers.
     """
 
     centre: Tensor
@@ -107,6 +107,14 @@ class NumberReading:
     def means(self, numbers: Float[Tensor, "agent sample number"]) -> Float[Tensor, "agent sample number"]:
         """Mean of the outcome in every sample."""
         return self.centre + self.scale * numbers
+
+    def standard(self, means: Float[Tensor, "agent sample number"]) -> Float[Tensor, "agent sample number"]:
+        """Standardised numbers of which these are the means."""
+        return (means - self.centre) / self.scale
+
+    def variances(self, standard: Float[Tensor, "agent number"]) -> Float[Tensor, "agent number"]:
+        """Variances of outcomes, from those of standardised numbers; the square of a small scale takes doubles."""
+        return standard.double() * self.scale.double().square()
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,5 +69,5 @@ def intervals(outlook: Outlook, threshold: float) -> Float[Tensor, "*batch outco
     if math.isinf(threshold):
         half = torch.full_like(outlook.mean, math.inf)
     else:
-        half = threshold * outlook.variance.sqrt()
+        half = threshold * outlook.variance.sqrt() * (1.0 if outlook.unit is None else outlook.unit)
     return torch.stack([outlook.mean - half, outlook.mean + half], -1)

@@ -204,7 +204,7 @@ class SphUnc(WhatIf):
             outcome_names=self.known_.outcomes,
             probabilities=None if last.log_probabilities is None else last.log_probabilities.exp(),
             mean=last.mean,
-            variance=last.variance,
+            variance=None if last.variance is None else last.raw_variance,
             **extras,
         )
 
@@ -236,10 +236,12 @@ class SphUnc(WhatIf):
         last = min(max(chosen, default=0) + self.config_.horizon, data.num_times - 1)
         data = align(data.until(last), self.known_)
         targets = targets_of(data, self.config_.horizon, newcomers=True)
-        rows = [_judge(self.predict(data, o), targets.outcome[o].cpu(), targets.mask[o].cpu(), metric) for o in chosen]
+        scale: Any = self.network_.scale
+        judged = partial(_judge, metric=metric, scale=scale.cpu())
+        rows = [judged(self.predict(data, o), targets.outcome[o].cpu(), targets.mask[o].cpu()) for o in chosen]
         if not sum(len(row) for row in rows):
             raise ArgumentError(f"no outcome is observed {self.config_.horizon} after origins {chosen}; give others")
-        return _summary(torch.cat(rows), metric)
+        return _explained(torch.cat(rows)) if metric == "r2" else float(torch.cat(rows).double().mean())
 
     def influence(self, data: TemporalHypergraph | None = None, *, diagnose: bool = False) -> InfluenceGraph:
         """Return who influences whom, as learned in :meth:`fit`; with ``data``, learned anew from its times."""
@@ -362,9 +364,11 @@ def _sets(outlook: Outlook, conformal: ConformalScores, coverage: float | None) 
     return {"interval": intervals(outlook, threshold), **words}
 
 
-def _judge(forecast: Forecast, outcome: Tensor, mask: Tensor, metric: str) -> Tensor:
+def _judge(forecast: Forecast, outcome: Tensor, mask: Tensor, metric: str, scale: Tensor) -> Tensor:
     log_p = None if forecast.probabilities is None else forecast.probabilities.log()
-    outlook = Outlook(log_p, forecast.mean, forecast.variance, forecast.total).rows(mask)
+    variance = None if forecast.variance is None else (forecast.variance / scale.double().square()).to(scale.dtype)
+    unit = None if forecast.mean is None else scale.expand_as(forecast.mean)
+    outlook = Outlook(log_p, forecast.mean, variance, forecast.total, unit).rows(mask)
     truth = outcome[mask]
     if metric == "log_likelihood":
         return -outlook.surprise(truth)
@@ -373,10 +377,17 @@ def _judge(forecast: Forecast, outcome: Tensor, mask: Tensor, metric: str) -> Te
     return torch.cat([truth, forecast.prediction[mask]], -1)
 
 
-def _summary(rows: Tensor, metric: str) -> float:
-    if metric != "r2":
-        return float(rows.double().mean())
+def _explained(rows: Tensor) -> float:
     truth, guess = rows.double().chunk(2, -1)
+    alike = (truth == truth[0]).all(0).nonzero().flatten().tolist()
+    if alike:
+        got = (
+            "only one outcome is" if len(truth) == 1 else f"all {len(truth)} outcomes are {float(truth[0, alike[0]]):g}"
+        )
+        raise ArgumentError(
+            f"metric is 'r2', the share of variation that is explained, but {got} there, and nothing varies; give "
+            "origins= or data with outcomes that differ, or choose metric='log_likelihood'"
+        )
     return float((1 - (truth - guess).square().sum(0) / (truth - truth.mean(0)).square().sum(0)).mean())
 
 
@@ -384,4 +395,4 @@ def _noise(variance: Tensor, of_classes: bool, scale: Tensor) -> Tensor:
     """Aleatoric part of every agent; several numbers are averaged in units that they share."""
     if of_classes:
         return variance
-    return variance[:, 0] if len(scale) == 1 else (variance / scale.square()).mean(-1)
+    return variance[:, 0].double() * scale.double().square() if len(scale) == 1 else variance.mean(-1)

@@ -111,9 +111,7 @@ class Network(nn.Module):
         by_signal = self.config.initial_projection == "signal" and observed.num_times > 1
         self.encoder.learn_statistics(observed.x, observed.x_mask, factors=by_signal)
         if self.numeric and bool(observed.y_mask.any()):
-            known = observed.y[observed.y_mask]
-            self.centre.copy_(known.mean(0))
-            self.scale.copy_(known.std(0, correction=0).clamp(min=torch.finfo(known.dtype).eps))
+            self._learn_units(observed.y[observed.y_mask])
             self._learn_persistence(observed)
         if not self.numeric:
             self._count_classes(observed)
@@ -129,6 +127,13 @@ class Network(nn.Module):
         if self.config.geometry != "sphere":
             length = self.encoder.encode(self._standard(observed), observed.x_mask).length
             self.reach.copy_(torch.where(length.any(), length.mean(), 1.0))
+
+    def _learn_units(self, known: Float[Tensor, "row output"]) -> None:
+        # In double precision, so that a constant has its own mean. A spread below rounding says nothing.
+        rounding, centre = torch.finfo(known.dtype).eps, known.double().mean(0)
+        least = rounding * torch.where(centre == 0, 1.0, centre.abs())
+        self.centre.copy_(centre)
+        self.scale.copy_(torch.maximum(known.double().std(0, correction=0), least))
 
     @staticmethod
     def _leans(config: SphUncConfig, numeric: bool) -> bool:
@@ -152,7 +157,8 @@ class Network(nn.Module):
 
     def _aim_at_outcomes(self, observed: Observed) -> None:
         # Outcomes begin as evidence for the directions that agents with this outcome share, and are read there too.
-        direction = outcome_directions(self.latents(observed), observed.y, observed.y_mask, self.centre)
+        y, centre = self._standard_outcome(observed), torch.zeros_like(self.centre)
+        direction = outcome_directions(self.latents(observed), y, observed.y_mask, centre)
         self.evidence.outcome_directions.copy_(direction)
         if not self.numeric:  # numbers begin at what persists of them
             self.readout.weight.copy_(INITIAL_READOUT * direction / self.readout.scale)
@@ -371,8 +377,8 @@ class Network(nn.Module):
         shared = kappa, epistemic, scaled, total, encoded.direction, direction, self.step.concentration(ahead)
         if self.numeric:
             out = out if offset is None else out + offset
-            each = variance.unsqueeze(-1) * (self.log_spread.exp() * self.scale).square()
-            return Run(None, self.centre + self.scale * out, each, *shared)
+            each = variance.unsqueeze(-1) * self.log_spread.exp().square()
+            return Run(None, self.centre + self.scale * out, each, *shared, self.scale.expand_as(out).contiguous())
         return Run(self._log_probabilities(out, variance, total), None, variance, *shared)
 
     def _counted(self, variance: Tensor) -> Tensor:

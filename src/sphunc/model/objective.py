@@ -48,7 +48,7 @@ def losses(
 def prediction_loss(run: Run, targets: Targets) -> Tensor:
     """Mean negative log-likelihood of the outcomes that count, in nats."""
     variance = None if run.mean is None else run.variance
-    outlook = Outlook(run.log_probabilities, run.mean, variance, run.total)
+    outlook = Outlook(run.log_probabilities, run.mean, variance, run.total, run.unit)
     return outlook.rows(targets.mask).surprise(targets.outcome[targets.mask]).mean()
 
 

@@ -19,14 +19,24 @@ class Outlook:
     Attributes:
         log_probabilities: ``[..., C]`` of classes, or None.
         mean: ``[..., K]`` of numbers, or None.
-        variance: ``[..., K]`` of numbers, or None.
+        variance: ``[..., K]`` of numbers, in squares of ``unit``; or None.
         total: total uncertainty ``[...]``.
+        unit: ``[..., K]`` spread of each number in training, so that nothing hangs on what it was measured in; None
+            is 1.
     """
 
     log_probabilities: Tensor | None
     mean: Tensor | None
     variance: Tensor | None
     total: Tensor
+    unit: Tensor | None = None
+
+    @property
+    def raw_variance(self) -> Float[Tensor, "*batch output"]:
+        """Variance of numbers in squares of their own units: in double precision, as single ones have small squares."""
+        assert self.variance is not None
+        variance = self.variance.double()
+        return variance if self.unit is None else variance * self.unit.double().square()
 
     def rows(self, mask: Bool[Tensor, "*batch"]) -> Outlook:
         """Return the forecasts where ``mask`` is True, as rows."""
@@ -46,7 +56,7 @@ class Outlook:
             log_p = torch.log_softmax(self.log_probabilities / tau.unsqueeze(-1), -1)
             return Outlook(log_p, None, None, self.total)
         assert self.variance is not None
-        return Outlook(None, self.mean, self.variance * tau.unsqueeze(-1).square(), self.total)
+        return Outlook(None, self.mean, self.variance * tau.unsqueeze(-1).square(), self.total, self.unit)
 
     def sureness(self) -> float:
         """How sure the forecasts are on average: the mean largest probability, or minus the mean log deviation."""
@@ -61,7 +71,7 @@ class Outlook:
             return -self.log_probabilities.gather(-1, outcome.unsqueeze(-1)).squeeze(-1)
         assert self.mean is not None
         assert self.variance is not None
-        return -gaussian_log_density(outcome.to(self.mean.dtype), self.mean, self.variance).sum(-1)
+        return -gaussian_log_density(outcome.to(self.mean.dtype), self.mean, self.variance, self.unit).sum(-1)
 
     def squared_error(self, outcome: Tensor, mask: Bool[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
         r"""How wrong each forecast was, in [0, 1]: :math:`(1 - p_y)^2`, or :math:`z^2 / (1 + z^2)` of residuals z.
@@ -73,8 +83,11 @@ class Outlook:
             return (1.0 - (-self.surprise(outcome)).exp()).square() * mask
         assert self.mean is not None
         known = outcome[mask].to(self.mean.dtype)
-        spread = known.var(0, correction=0).clamp(min=torch.finfo(self.mean.dtype).eps)
-        z = ((outcome - self.mean).square() / spread).mean(-1)
+        gap, around = outcome - self.mean, known - known.mean(0)
+        if self.unit is not None:
+            gap, around = gap / self.unit, around / self.unit[mask]
+        spread = around.var(0, correction=0).clamp(min=torch.finfo(self.mean.dtype).eps)
+        z = (gap.square() / spread).mean(-1)
         return z / (1.0 + z) * mask
 
     def scores(self, outcome: Tensor) -> Float[Tensor, "*batch"]:
@@ -83,7 +96,8 @@ class Outlook:
             return 1.0 - (-self.surprise(outcome)).exp()
         assert self.mean is not None
         assert self.variance is not None
-        return ((outcome - self.mean).abs() / self.variance.sqrt()).amax(-1)
+        gap = (outcome - self.mean).abs()
+        return ((gap if self.unit is None else gap / self.unit) / self.variance.sqrt()).amax(-1)
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> Outlook:
         values = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -123,19 +123,19 @@ def _compare(
     reading: ClassReading | NumberReading, before: Tensor, after: Tensor, outcome: Tensor, mask: Tensor, query: Query
 ) -> Comparison:
     layout, order = query.layout, query.scenario.order
+    scale: float | Tensor = 1.0
     if isinstance(reading, ClassReading):
         laws = reading.probabilities(before), reading.probabilities(after)
         factual, other = coupled_outcomes(*laws, outcome, mask)
-        variance = other[:, 0, :0]
-    else:
-        factual, other, variance = _numbers(reading, before, after, outcome, mask)
-    mean = other.mean(1)
-    if isinstance(reading, ClassReading):
+        mean, variance = other.mean(1), other[:, 0, :0]
         entropies = _entropies(other, mean, layout, order)
     else:
+        scale = reading.scale
+        factual, other, spread = _numbers(reading, before, after, outcome, mask)
         noise = torch.where(mask.unsqueeze(-1), 0.05 * reading.variance, reading.variance)
-        entropies = number_entropies(other, noise, torch.maximum(variance, noise), layout)
-    error = variance_of_mean((other - factual).permute(2, 1, 0), layout, order).mT.sqrt()
+        entropies = number_entropies(reading.standard(other), noise, torch.maximum(spread, noise), layout, scale)
+        mean, variance = other.mean(1), reading.variances(spread)
+    error = scale * variance_of_mean(((other - factual) / scale).permute(2, 1, 0), layout, order).mT.sqrt()
     parts = entropies.total, entropies.within, entropies.identification, entropies.error
     return Comparison(mean, factual.mean(1), error, variance, *parts, other, mean[:, :0], mean[:, :0, None])
 
@@ -151,10 +151,10 @@ def _entropies(laws: Tensor, mean: Tensor, layout: Layout, order: Tensor | None)
 def _numbers(
     reading: NumberReading, before: Tensor, after: Tensor, outcome: Tensor, mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Additive noise: a number that was seen moves by as much as its mean does."""
+    """Additive noise: a number that was seen moves by as much as its mean does. Also the variance, standardised."""
     was, now = reading.means(before), reading.means(after)
     seen, there = outcome.unsqueeze(1).expand_as(was), mask[:, None, None]
     factual = torch.where(there, seen, was)
     other = torch.where(there, seen + (now - was), now)
     unsure = torch.where(mask.unsqueeze(-1), torch.zeros_like(reading.variance), reading.variance)
-    return factual, other, unsure + other.var(1, correction=0)
+    return factual, other, unsure + reading.standard(other).var(1, correction=0)

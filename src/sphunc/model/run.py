@@ -15,13 +15,14 @@ class Run:
     Attributes:
         log_probabilities: of C classes, or None.
         mean: of K numbers, or None.
-        variance: aleatoric part, of the logits ``[T, N]`` or of the numbers ``[T, N, K]``.
+        variance: aleatoric part, of the logits ``[T, N]`` or of the numbers ``[T, N, K]`` in squares of ``unit``.
         kappa: concentration of the state that the forecast reads.
         epistemic: its entropy in nats; ``epistemic_scaled`` the same in [0, 1].
         total: both parts, fused.
         latents: node-wise directions.
         ahead: direction of the structural step, one time ahead.
         ahead_strength: its concentration before support by training data counts.
+        unit: spread of the numbers in training, or None.
     """
 
     log_probabilities: Tensor | None
@@ -34,6 +35,7 @@ class Run:
     latents: Tensor
     ahead: Tensor
     ahead_strength: Tensor
+    unit: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,8 +93,21 @@ def squashed_variance(variance: Float[Tensor, "*batch"]) -> Float[Tensor, "*batc
 
 
 def gaussian_log_density(
-    y: Float[Tensor, "*batch"], mean: Float[Tensor, "*batch"], variance: Float[Tensor, "*batch"]
+    y: Float[Tensor, "*batch"],
+    mean: Float[Tensor, "*batch"],
+    variance: Float[Tensor, "*batch"],
+    unit: Float[Tensor, "*batch"] | None = None,
 ) -> Float[Tensor, "*batch"]:
-    """Log density of a numeric outcome, in nats; variances below 1e-6 count as 1e-6."""
+    """Log density of a numeric outcome, in nats.
+
+    Args:
+        y: outcome.
+        mean: of the outcome.
+        variance: in squares of ``unit``; below 1e-6 it counts as 1e-6.
+        unit: spread of such outcomes, in which they count as standardised: its own square may be too small for a
+            float. None is 1.
+    """
     variance = variance.clamp(min=LOWEST_VARIANCE)
-    return -0.5 * ((y - mean).square() / variance + variance.log() + math.log(2.0 * math.pi))
+    z = y - mean if unit is None else (y - mean) / unit
+    density = -0.5 * (z.square() / variance + variance.log() + math.log(2.0 * math.pi))
+    return density if unit is None else density - unit.log()
