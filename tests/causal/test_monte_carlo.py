@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sphunc.causal.design import Layout
-from sphunc.causal.monte_carlo import variance_of_mean
+from sphunc.causal.monte_carlo import estimated_variance, variance_of_mean
 
 
 def experiments(layout, structures, draws, rest, count=4000, seed=0):
@@ -59,5 +59,45 @@ def test_strata_in_an_arbitrary_order_change_nothing() -> None:
 
 
 def test_constants_have_none_and_a_single_draw_does_not_tell() -> None:
-    assert torch.equal(variance_of_mean(torch.zeros(3, 40, 2), Layout(2, 4, 5)), torch.zeros(3, 2))
+    assert torch.equal(variance_of_mean(torch.zeros(3, 200, 2), Layout(2, 20, 5)), torch.zeros(3, 2))
+    assert torch.equal(variance_of_mean(torch.zeros(5, 2), Layout(1, 1, 5)), torch.zeros(2))
     assert variance_of_mean(torch.zeros(20, 2), Layout(1, 20, 1)).isnan().all()
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 50), (1, 3, 50), (1, 20, 2), (1, 20, 3), (2, 20, 2), (1, 1, 3)])
+def test_too_few_structures_or_draws_tell_no_error(shape) -> None:
+    x = experiments(Layout(*shape), 1.0, 1.0, 1.0, count=5)
+    assert variance_of_mean(x, Layout(*shape)).isnan().all()
+    assert estimated_variance(x, Layout(*shape)).isfinite().all()
+
+
+def test_a_single_structure_that_was_drawn_tells_no_error() -> None:
+    layout = Layout(1, 1, 50)
+    x = experiments(layout, 0.0, 1.0, 0.0, count=5)
+    assert variance_of_mean(x, layout).isfinite().all()
+    assert variance_of_mean(x, layout, torch.zeros(1, 5, dtype=torch.long)).isnan().all()
+
+
+@pytest.mark.parametrize("structures", [4, 19])
+def test_agreement_of_few_structures_is_no_certainty(structures) -> None:
+    layout = Layout(1, structures, 5)
+    x = experiments(layout, 0.0, 1.0, 0.0, count=3)
+    x[:, 1] = 0.0
+    x[:5, 2] += 1.0
+    assert variance_of_mean(x, layout).isnan().tolist() == [True, True, False]
+    many = Layout(1, 20, 5)
+    assert variance_of_mean(experiments(many, 0.0, 1.0, 0.0, count=3), many).isfinite().all()
+
+
+@pytest.mark.parametrize("layout", [Layout(1, 4, 4), Layout(1, 5, 4), Layout(1, 10, 4)])
+@pytest.mark.parametrize("there", [0.1, 0.4, 0.9])
+def test_errors_that_are_told_are_seldom_far_too_small_where_a_link_is_in_doubt(layout, there) -> None:
+    g, (_, Q, R), count = torch.Generator().manual_seed(3), layout.shape, 4000
+    rank = torch.argsort(torch.rand(Q, count, generator=g), 0)
+    link = ((rank + torch.rand(count, generator=g)) / Q < there).float().repeat_interleave(R, 0)
+    x = link * (1.0 + experiments(layout, 0.0, 0.1, 0.1, count))
+    error = variance_of_mean(x, layout, rank.argsort(0)).sqrt()
+    assert not (error == 0).any()
+    # A link that all of them have may still be missing in others, which nothing shows where the noise differs as well.
+    wrong = ((x.mean(0) - there).abs() > 5 * error)[error.isfinite()]
+    assert float(wrong.float().mean()) < 0.05

@@ -20,6 +20,7 @@ def test_amounts_take_the_settings_and_leave_draws_for_every_structure(short_dat
     assert (amounts.origin, amounts.horizon, amounts.samples, amounts.structures) == (3, 1, 100, 20)
     assert Amounts(samples=10).settled(short_data, CONFIG).structures == 2
     assert [usual_structures(samples) for samples in (1, 99, 199, 200, 400, 2000)] == [1, 20, 20, 40, 80, 400]
+    assert [usual_structures(samples) for samples in (2, 5, 8, 16, 20, 79)] == [2, 2, 2, 4, 5, 19]
     assert usual_structures(2000, links=10**6) == 20
     assert Amounts(samples=3, structures=9).settled(short_data, CONFIG).structures == 3
 

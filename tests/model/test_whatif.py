@@ -151,7 +151,7 @@ def test_errors_are_those_of_repeated_questions_where_links_are_in_doubt(model, 
 
 def test_errors_fall_with_the_root_of_the_samples_and_seeds_reproduce(model, data, calm) -> None:
     do = sphunc.Do(data.node_ids[0], toward=calm)
-    arguments = {"data": data, "horizon": 1, "structures": 2}
+    arguments = {"data": data, "horizon": 1, "structures": 4}
     few, many = (model.intervene(do, samples=samples, **arguments) for samples in (20, 2000))
     moved = many.top_affected(1)["agent"].to_list()[0]
     i = data.node_ids.index(moved)
@@ -160,6 +160,63 @@ def test_errors_fall_with_the_root_of_the_samples_and_seeds_reproduce(model, dat
     again, other = (model.intervene(do, samples=20, seed=seed, **arguments) for seed in (0, 1))
     assert torch.equal(few.outcomes, again.outcomes)
     assert not torch.equal(few.outcomes, other.outcomes)
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        *({"samples": samples} for samples in (1, 2, 5, 10, 15)),
+        {"samples": 100, "structures": 1},
+        {"samples": 100, "structures": 2},
+        {"samples": 20, "structures": 20},
+    ],
+)
+def test_errors_that_few_samples_do_not_tell_are_nan(model, data, calm, amounts) -> None:
+    a = data.node_ids[0]
+    do = sphunc.Do(a, toward=calm)
+    for effect in (
+        model.intervene(do, data=data, **amounts),
+        model.counterfactual(do, data=data, origin=2, **amounts),
+    ):
+        told = effect.effect_error[effect.size > 0]
+        assert len(told)
+        assert told.isnan().all()
+        assert effect.standard_error[effect.size > 0].isnan().all()
+        assert effect.entropy.isfinite().all()
+        is_single = len(effect.structure_id.unique()) == 1
+        assert bool(effect.identification.isnan().all() if is_single else effect.identification.isfinite().all())
+        assert bool(effect.within.isnan().all() if is_single else effect.within.isfinite().all())
+        assert is_single == (amounts["samples"] == 1 or amounts.get("structures") == 1)
+    counts = {"num_samples_to_draw": amounts["samples"], "structures": amounts.get("structures")}
+    assert model.effect(a, {a: calm}, (), data, **counts).error.isnan().all()
+    null = model.intervene(data=data, **amounts)
+    assert (null.effect_error == 0).all()
+
+
+def test_no_error_is_zero_as_long_as_few_structures_may_all_miss_a_link(model, data, calm) -> None:
+    do = sphunc.Do(data.node_ids[0], toward=calm)
+    for seed in range(4):
+        effect = model.intervene(do, data=data, samples=20, seed=seed)
+        assert len(effect.structure_id.unique()) == 5
+        assert not (effect.effect_error == 0).any()
+        assert effect.effect_error.isfinite().any()
+    known = model.intervene(do, data=data, samples=8, scenario=chain())
+    assert known.effect_error.isfinite().all()
+    assert (known.effect_error[:2] > 0).all()
+    assert (known.identification == 0).all()
+
+
+def test_links_that_are_certain_are_one_known_structure(model, data, calm) -> None:
+    graph = model.structure_.graph
+    sure = (graph.probability > 0.5).to(graph.probability)
+    before = model.structure_
+    model.structure_ = replace(before, graph=replace(graph, probability=sure))
+    try:
+        effect = model.intervene(sphunc.Do(data.node_ids[0], toward=calm), data=data, samples=10)
+    finally:
+        model.structure_ = before
+    assert effect.effect_error.isfinite().all()
+    assert (effect.identification == 0).all()
 
 
 def test_counterfactual_under_the_factual_action_is_the_factual(model, data, calm) -> None:
@@ -190,7 +247,7 @@ def test_names_of_dowhy(model, data, calm) -> None:
     difference = model.average_causal_effect(a, {a: calm}, {a: data.class_names[1]}, data, 20)
     assert set(difference) == set(data.class_names)
     assert difference[calm] > 0
-    contrast = model.effect(b, [sphunc.Do(a, toward=calm)], observed_data=data, num_samples_to_draw=20)
+    contrast = model.effect(b, [sphunc.Do(a, toward=calm)], observed_data=data, num_samples_to_draw=100)
     assert contrast.error.isfinite().all()
     drawn = model.interventional_samples({a: calm}, data, 20)
     assert drawn.shape == (20, data.num_nodes)

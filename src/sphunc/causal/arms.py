@@ -8,7 +8,7 @@ import torch
 
 from sphunc._typing import Float, Tensor
 from sphunc.causal.design import Layout, Moment
-from sphunc.causal.monte_carlo import variance_of_mean
+from sphunc.causal.monte_carlo import estimated_variance, is_agreement_telling, variance_of_mean, where_told
 from sphunc.causal.outcome_entropy import (
     LEAST_VARIANCE,
     Entropies,
@@ -30,7 +30,7 @@ class Comparison:
     Attributes:
         outcome: law after the intervention: probabilities ``[N, C]``, or means ``[N, K]``.
         factual: the same without it.
-        error: Monte Carlo standard error of their difference, over structures and draws; NaN with a single draw.
+        error: Monte Carlo standard error of their difference, over structures and draws; NaN where they are too few.
         variance: of numbers ``[N, K]``; empty for classes.
         total: entropy ``[N]``, with its parts ``within`` and ``identification``, and its ``entropy_error``.
         samples: law of every sample after the intervention ``[N, S, C or K]``; empty unless asked for.
@@ -126,12 +126,14 @@ def _classes(
     change = split.sub_(at_draw.unsqueeze(2))
     own, spread = change.mean(3).flatten(1, 2), spread_of_mean(change, 3).flatten(1, 2)
     by_structure = _law((target.unsqueeze(1) + own).permute(2, 1, 0))
-    # Those who were not reached are the same in both arms: what happens to them has no error.
+    # Those who were not reached are the same in both arms: what happens to them has no error, if structures are enough.
     how = layout, None if order is None else order[:, rows]
-    variance = torch.zeros(agents, C).index_copy_(0, rows, variance_of_mean(gap, *how).mT)
-    unsure = torch.zeros(agents).index_copy_(0, rows, variance_of_mean(told(gap, outcome[rows]), *how).sqrt())
+    found, none = estimated_variance(gap, *how), 0.0 if is_agreement_telling(*how) else torch.nan
+    variance = torch.zeros(agents, C).index_copy_(0, rows, found.mT)
+    error = torch.full((agents, C), none).index_copy_(0, rows, where_told(found, gap, *how).mT.sqrt())
+    unsure = torch.full((agents,), none).index_copy_(0, rows, variance_of_mean(told(gap, outcome[rows]), *how).sqrt())
     entropies = class_entropies(outcome, variance, by_structure, spread.permute(2, 1, 0), unsure)
-    return _comparison(outcome, reading.target, variance.sqrt(), outcome[:, :0], entropies, shifted, tie)
+    return _comparison(outcome, reading.target, error, outcome[:, :0], entropies, shifted, tie)
 
 
 def _numbers(

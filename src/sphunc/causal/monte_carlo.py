@@ -5,7 +5,8 @@ Within a block every structure meets every draw: samples are a two-way layout,
 
 .. math:: \frac{\sigma_a^2}{BQ} + \frac{\sigma_b^2}{BR} + \frac{\sigma_e^2}{BQR}.
 
-Draws alone would tell the second part only: an uncertain link makes the first one the largest.
+Draws alone would tell the second part only: an uncertain link makes the first one the largest. What too few of either
+cannot tell is NaN, and never 0.
 """
 
 from __future__ import annotations
@@ -13,13 +14,69 @@ from __future__ import annotations
 import torch
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.causal.design import Layout
+from sphunc.causal.design import FEWEST_SHARING, Layout
+
+FEWEST_FREEDOM = 3
+"""Degrees of freedom of an error, for structures and for draws: with two, one in ten is below a third of the truth."""
+TELLING = FEWEST_SHARING
+"""Structures whose agreement counts: a link with a probability of one in fewer may be missing in all of them."""
+ROUNDING = 1e-6
+"""Of a unit: structures that differ by less agree."""
 
 
 def variance_of_mean(
+    values: Float[Tensor, "*batch sample agent"],
+    layout: Layout,
+    order: Int[Tensor, "structure agent"] | None = None,
+    unit: float = 1.0,
+) -> Float[Tensor, "*batch agent"]:
+    """Variance of the mean over samples, NaN where they do not tell it: see :func:`where_told`.
+
+    Args:
+        values: ordered by block, structure and draw.
+        layout: how many there are of each.
+        order: as for :func:`estimated_variance`.
+        unit: size of what differs by rounding only where it differs by a millionth; that of probabilities by default.
+    """
+    return where_told(estimated_variance(values, layout, order), values, layout, order, unit)
+
+
+def where_told(
+    variance: Float[Tensor, "*batch agent"],
+    values: Float[Tensor, "*batch sample agent"],
+    layout: Layout,
+    order: Int[Tensor, "structure agent"] | None = None,
+    unit: float = 1.0,
+) -> Float[Tensor, "*batch agent"]:
+    """Put NaN in place of variances that would be far too small too often.
+
+    All of them, unless there are at least four draws and four structures (one, if it is known), or as many degrees of
+    freedom in blocks; with fewer than 20 structures also those of agents in whom all structures agree.
+    """
+    B, Q, R = layout.shape
+    freedom = B * (R - 1) if _is_known(layout, order) else min(B * (R - 1), B * Q - 1)
+    if freedom < FEWEST_FREEDOM:
+        return torch.full_like(variance, torch.nan)
+    if is_agreement_telling(layout, order):
+        return variance
+    means = values.unflatten(-2, (B * Q, R)).mean(-2)
+    return variance.masked_fill(means.amax(-2) - means.amin(-2) <= ROUNDING * unit, torch.nan)
+
+
+def is_agreement_telling(layout: Layout, order: Tensor | None) -> bool:
+    """Say whether an agent in whom structures do not differ has no error from them: they are many, or one is known."""
+    return _is_known(layout, order) or layout.blocks * layout.structures >= TELLING
+
+
+def _is_known(layout: Layout, order: Tensor | None) -> bool:
+    """A single structure that was given; one that was drawn has an order."""
+    return layout.blocks * layout.structures == 1 and order is None
+
+
+def estimated_variance(
     values: Float[Tensor, "*batch sample agent"], layout: Layout, order: Int[Tensor, "structure agent"] | None = None
 ) -> Float[Tensor, "*batch agent"]:
-    r"""Estimated variance of the mean over samples; NaN with a single draw, which shows no spread.
+    r"""Best estimate of the variance of the mean over samples, however bad; NaN with a single draw.
 
     .. math:: \frac{(M_a - M_e)_+ + (M_b - M_e)_+ + M_e}{BQR}
 

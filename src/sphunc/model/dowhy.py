@@ -54,7 +54,9 @@ def contrast(alternative: Effect, reference: Effect, target: Hashable, order: Te
     gap = alternative.samples[:, i] - reference.samples[:, i]
     lined = None if order is None else order[:, i : i + 1].expand(-1, gap.shape[-1])
     values = gap.double() if alternative.numeric else gap  # squares of small numbers do not fit single precision
-    error = variance_of_mean(values, Layout.of(structures, len(gap) // structures), lined).sqrt().to(gap.dtype)
+    unit = float(alternative.samples[:, i].abs().max()) if alternative.numeric else 1.0
+    layout = Layout.of(structures, len(gap) // structures)
+    error = variance_of_mean(values, layout, lined, unit).sqrt().to(gap.dtype)
     return Contrast(target, alternative.columns, alternative.outcomes[-1, i] - reference.outcomes[-1, i], error)
 
 

@@ -21,6 +21,8 @@ from sphunc.model.structure import WHY_NONE, Structure
 
 STRUCTURES = 20
 """Structures drawn by default, for up to a hundred samples; for more of them as many as leave five draws each."""
+FEWEST_STRUCTURES = 2
+"""Where there are two samples: a single structure shows nothing of what not knowing it adds."""
 FEWEST_DRAWS = 4
 """Draws of the noise that every structure meets, where the samples allow: fewer tell no Monte Carlo error."""
 USUAL_DRAWS = 5
@@ -67,7 +69,7 @@ class Amounts:
 
 def usual_structures(samples: int, links: int = 0) -> int:
     """Structures that are drawn for so many samples of so many links, in whole blocks of 20 where there are more."""
-    few = max(1, min(STRUCTURES, samples // FEWEST_DRAWS))
+    few = max(min(FEWEST_STRUCTURES, samples), min(STRUCTURES, samples // FEWEST_DRAWS))
     most = min(samples // USUAL_DRAWS, MOST_STRENGTHS // max(1, links))
     return max(few, most // STRUCTURES * STRUCTURES)
 

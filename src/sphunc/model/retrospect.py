@@ -13,7 +13,7 @@ from sphunc.causal.counterfactual import COUPLING, abduct, act, coupled_outcomes
 from sphunc.causal.design import Layout
 from sphunc.causal.interventions import Plan, Policy, Stochastic
 from sphunc.causal.mechanism import company
-from sphunc.causal.monte_carlo import variance_of_mean
+from sphunc.causal.monte_carlo import estimated_variance, variance_of_mean
 from sphunc.causal.noise import draw_noise, perturb
 from sphunc.causal.outcome_entropy import (
     Entropies,
@@ -144,7 +144,7 @@ def _entropies(laws: Tensor, mean: Tensor, layout: Layout, order: Tensor | None)
     by_class = laws.permute(2, 1, 0)
     split = laws.unflatten(1, (-1, layout.draws))
     error = variance_of_mean(told(by_class, mean), layout, order).sqrt()
-    variance = variance_of_mean(by_class, layout, order).mT
+    variance = estimated_variance(by_class, layout, order).mT
     return class_entropies(mean, variance, split.mean(2), spread_of_mean(split, 2), error)
 
 

@@ -12,6 +12,7 @@ from sphunc._typing import Links
 from sphunc.causal.action import Names
 from sphunc.causal.design import Start
 from sphunc.causal.mechanism import Mechanism
+from sphunc.causal.monte_carlo import TELLING
 from sphunc.causal.reading import ClassReading, NumberReading
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
@@ -42,6 +43,11 @@ class Scenario:
     strengths: Tensor
     gates: Tensor
     order: Tensor | None = None
+
+    @property
+    def is_single_draw(self) -> bool:
+        """True for one structure out of those that may be: nothing shows what not knowing which one it is adds."""
+        return len(self.strengths) == 1 and self.order is not None
 
 
 def known_links(links: Links, strengths: Tensor) -> Scenario:
@@ -188,14 +194,18 @@ def _members(past: TemporalHypergraph) -> tuple[Tensor, Tensor]:
 def posterior(structure: Structure, known: tuple[Any, ...], agents: tuple[Any, ...], count: int, seed: int) -> Scenario:
     """Draw structures from the posterior, on the agents of the data.
 
-    The mean gates of a forecast stay those that the network was trained with.
+    The mean gates of a forecast stay those that the network was trained with. Where nothing is in doubt, one structure
+    stands for few: it is known.
     """
     assert structure.graph is not None
     indices = torch.arange(structure.links.shape[1], dtype=torch.float64, device=structure.links.device)
     links, kept = place(Structure(structure.links, indices, None), known, agents)
     sampled = structure.graph.sample(count, seed)
     drawn = sampled.strengths.to(torch.float32)[:, kept.long()].cpu()
-    return Scenario(links.cpu(), drawn, structure.gates[kept.long()].cpu(), _order(sampled.strata.cpu(), known, agents))
+    gates, p = structure.gates[kept.long()].cpu(), structure.graph.probability
+    if count < TELLING and bool(((p == 0) | (p == 1)).all()):
+        return Scenario(links.cpu(), drawn[:1], gates)
+    return Scenario(links.cpu(), drawn, gates, _order(sampled.strata.cpu(), known, agents))
 
 
 def _order(strata: Tensor, known: tuple[Any, ...], agents: tuple[Any, ...]) -> Tensor:

@@ -79,7 +79,9 @@ class WhatIf(ABC):
             horizon: steps to simulate; that of the model by default.
             samples: Monte Carlo samples, rounded up to a multiple of ``structures``; the setting by default.
             structures: drawn from the posterior; 20 by default, beyond 100 samples a fifth of them, so that each meets
-                several draws of the noise and errors fall with the root of ``samples``.
+                several draws of the noise and errors fall with the root of ``samples``; below 80 a fourth, but two.
+                Errors are NaN where fewer than four structures, or draws for each, do not tell them, and for agents in
+                whom fewer than 20 structures agree; ``within`` and ``identification`` are NaN with only one drawn.
             seed: of noise and structures.
             scenario: links that act in place of those learned, for models and comparisons without them.
 
@@ -275,7 +277,7 @@ class WhatIf(ABC):
         def stacked(name: str) -> Tensor:
             return torch.stack([getattr(one, name) for one in comparisons])
 
-        return Effect(
+        answer = Effect(
             plan=query.plan,
             agents=agents,
             intervened=touched,
@@ -297,6 +299,17 @@ class WhatIf(ABC):
             structure_id=torch.arange(len(query.scenario.strengths)).repeat_interleave(query.draws),
             seed=amounts.seed,
         )
+        return _as_told(answer, query.scenario)
+
+
+def _as_told(answer: Effect, scenario: Scenario) -> Effect:
+    """Put NaN where a single structure, drawn from many, tells nothing, and no error where nothing was changed."""
+    if not len(answer.plan):
+        answer = replace(answer, effect_errors=torch.zeros_like(answer.effect_errors))
+    if not scenario.is_single_draw:
+        return answer
+    untold = torch.full_like(answer.entropies, torch.nan)
+    return replace(answer, withins=untold, identifications=untold, entropy_errors=untold)
 
 
 def _run(
