@@ -17,5 +17,5 @@ print(effect.top_affected(3))
 truth = world.interventional({agent: name}, origin=data.num_times - 1, horizon=2)
 print(f"mean distance from the true law: {float((effect.probabilities - truth).abs().sum(1).mean()) / 2:.3f}")
 
-print(model.sweep(agent, name, angles=(0.0, 0.5, 1.0), data=data, samples=40))
+print(model.sweep(agent, name, angles=(0.0, 0.5, 1.0), data=data, samples=100))
 print(model.counterfactual(sphunc.Do(agent, toward=name), data=data, origin=3, horizon=2, samples=40))
