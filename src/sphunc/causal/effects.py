@@ -38,8 +38,8 @@ class Effect:
         variances: of numbers after the intervention ``[H, N, K]``; empty for classes.
         entropies: H_causal of each agent, in nats ``[H, N]``.
         withins: what would be left of it if the structure were known ``[H, N]``.
-        identifications: what not knowing the structure adds ``[H, N]``; both add up to ``entropies`` exactly. Both are NaN
-            where a single structure was drawn.
+        identifications: what not knowing the structure adds ``[H, N]``; both add up to ``entropies`` exactly. Both are
+            NaN where a single structure was drawn.
         entropy_errors: Monte Carlo standard error of ``entropies`` ``[H, N]``.
         latent_bounds: entropy of the state itself is at most this, in nats ``[H, N]``.
         confidence: identification confidence of each agent's parents, in [0, 1] ``[N]``.
