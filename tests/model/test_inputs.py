@@ -8,12 +8,14 @@ import pytest
 import torch
 
 from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
+from sphunc.model.config import SphUncConfig
 from sphunc.model.inputs import (
     check_callbacks,
     check_coverage,
     check_data,
     check_device,
     check_folder,
+    check_noise,
     check_origin,
     check_origins,
     check_settings,
@@ -169,3 +171,10 @@ def test_plain_numbers_are_those_of_python() -> None:
     plain = plain_numbers({"dim": np.int64(8), "dropout": np.float32(0.5), "scm": np.bool_(True), "device": "cpu"})
     assert plain == {"dim": 8, "dropout": 0.5, "scm": True, "device": "cpu"}
     assert [type(value) for value in plain.values()] == [int, float, bool, str]
+
+
+def test_numbers_keep_their_noise() -> None:
+    check_noise(False, SphUncConfig(uncertainty="epistemic"))
+    check_noise(True, SphUncConfig(uncertainty="aleatoric"))
+    with pytest.raises(ArgumentError, match="numbers without noise have no density; choose 'both' or 'aleatoric'"):
+        check_noise(True, SphUncConfig(uncertainty="epistemic"))

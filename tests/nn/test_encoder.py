@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from sphunc.nn.encoder import Encoder, encode, feature_statistics, standardise
@@ -34,6 +35,15 @@ def test_constant_and_unseen_features_become_zero():
     mean, deviation = feature_statistics(x, mask)
     assert deviation[[0, 2]].tolist() == [1, 1]
     assert standardise(x, mask, mean, deviation)[:, [0, 2]].abs().max() < 1e-7
+
+
+def test_what_is_constant_does_not_depend_on_the_unit():
+    x, mask = torch.rand(5000, 2, generator=torch.Generator().manual_seed(0)), torch.ones(5000, 2, dtype=torch.bool)
+    x[:, 1] = 0.1
+    for unit in (1e-12, 1e-6, 1.0, 1e6):
+        deviation = feature_statistics(unit * x, mask)[1]
+        assert float(deviation[0]) == pytest.approx(unit * float(x[:, 0].std()), rel=1e-3)
+        assert float(deviation[1]) == 1.0
 
 
 def test_unobserved_is_zero_whatever_stands_there_and_passes_no_nan_back():

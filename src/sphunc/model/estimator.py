@@ -33,6 +33,7 @@ from sphunc.model.inputs import (
     check_data,
     check_device,
     check_folder,
+    check_noise,
     check_origin,
     check_origins,
     check_settings,
@@ -282,6 +283,7 @@ class SphUnc(WhatIf):
     def _session(self, data: TemporalHypergraph, split: Split | None, config: SphUncConfig) -> Session:
         seed, device, known = seed_number(self.seed), check_device(self.device), known_of(data)
         check_features(data)
+        check_noise(known.numeric, config)
         plan = make_plan(data, config.horizon, split, config.holdout)
         window = regroup(data.until(plan.stop - 1), config.grouping).to(device)
         return Session(config, window, plan, seed, partial(_network, config, known), losses)

@@ -64,6 +64,15 @@ def check_origins(data: TemporalHypergraph, origins: object) -> list[int]:
     return chosen
 
 
+def check_noise(numeric: bool, config: SphUncConfig) -> None:
+    """Refuse to forecast numbers without noise: their law would have no width."""
+    if numeric and config.uncertainty == "epistemic":
+        raise ArgumentError(
+            "uncertainty='epistemic' takes the noise off outcomes, and numbers without noise have no density; choose "
+            "'both' or 'aleatoric', or bin the outcomes into classes"
+        )
+
+
 def check_times(data: TemporalHypergraph, last: Any) -> None:
     """Refuse times that cannot be told to be later than ``last``, a time that was seen before."""
     try:

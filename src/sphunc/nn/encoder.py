@@ -18,6 +18,9 @@ from sphunc._typing import Bool, Float, Tensor
 from sphunc.nn.filling import fill, learn_factors
 from sphunc.nn.projection import project
 
+# Units in the last place of the largest entry, up to which a deviation may be due to rounding.
+ROUNDING = 8.0
+
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
@@ -45,8 +48,9 @@ def feature_statistics(
     count = mask.sum(0).clamp(min=1)
     mean = torch.where(mask, x, 0.0).sum(0) / count
     variance = torch.where(mask, x - mean, 0.0).square().sum(0) / count
-    # Rounding leaves a constant feature with a deviation of about one unit in the last place of its mean.
-    noise = torch.finfo(x.dtype).eps * (1.0 + mean.abs())
+    # Rounding leaves a constant feature with a deviation of a few units in the last place, whatever its unit.
+    largest = torch.where(mask, x, 0.0).abs().amax(0) if len(x) else torch.zeros_like(mean)
+    noise = ROUNDING * torch.finfo(x.dtype).eps * largest
     return mean, torch.where(variance.sqrt() > noise, variance.sqrt(), 1.0)
 
 
