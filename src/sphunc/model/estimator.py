@@ -48,6 +48,7 @@ from sphunc.model.outlook import Outlook
 from sphunc.model.plan import make_plan
 from sphunc.model.progress import ProgressBar
 from sphunc.model.saving import load_fitted, save_fitted
+from sphunc.model.scoring import explained, judge
 from sphunc.model.structure import WHY_NONE, Structure, learn_structure, place
 from sphunc.model.targets import targets_of
 from sphunc.model.training import outlook_of
@@ -238,11 +239,11 @@ class SphUnc(WhatIf):
         data = align(data.until(last), self.known_)
         targets = targets_of(data, self.config_.horizon, newcomers=True)
         scale: Any = self.network_.scale
-        judged = partial(_judge, metric=metric, scale=scale.cpu())
+        judged = partial(judge, metric=metric, scale=scale.cpu())
         rows = [judged(self.predict(data, o), targets.outcome[o].cpu(), targets.mask[o].cpu()) for o in chosen]
         if not sum(len(row) for row in rows):
             raise ArgumentError(f"no outcome is observed {self.config_.horizon} after origins {chosen}; give others")
-        return _explained(torch.cat(rows)) if metric == "r2" else float(torch.cat(rows).double().mean())
+        return explained(torch.cat(rows)) if metric == "r2" else float(torch.cat(rows).double().mean())
 
     def influence(self, data: TemporalHypergraph | None = None, *, diagnose: bool = False) -> InfluenceGraph:
         """Return who influences whom, as learned in :meth:`fit`; with ``data``, learned anew from its times."""
@@ -364,33 +365,6 @@ def _sets(outlook: Outlook, conformal: ConformalScores, coverage: float | None) 
     if outlook.log_probabilities is not None:
         return {"set": class_sets(outlook, threshold), **words}
     return {"interval": intervals(outlook, threshold), **words}
-
-
-def _judge(forecast: Forecast, outcome: Tensor, mask: Tensor, metric: str, scale: Tensor) -> Tensor:
-    log_p = None if forecast.probabilities is None else forecast.probabilities.log()
-    variance = None if forecast.variance is None else (forecast.variance / scale.double().square()).to(scale.dtype)
-    unit = None if forecast.mean is None else scale.expand_as(forecast.mean)
-    outlook = Outlook(log_p, forecast.mean, variance, forecast.total, unit).rows(mask)
-    truth = outcome[mask]
-    if metric == "log_likelihood":
-        return -outlook.surprise(truth)
-    if metric == "accuracy":
-        return (forecast.prediction[mask] == truth).double()
-    return torch.cat([truth, forecast.prediction[mask]], -1)
-
-
-def _explained(rows: Tensor) -> float:
-    truth, guess = rows.double().chunk(2, -1)
-    alike = (truth == truth[0]).all(0).nonzero().flatten().tolist()
-    if alike:
-        got = (
-            "only one outcome is" if len(truth) == 1 else f"all {len(truth)} outcomes are {float(truth[0, alike[0]]):g}"
-        )
-        raise ArgumentError(
-            f"metric is 'r2', the share of variation that is explained, but {got} there, and nothing varies; give "
-            "origins= or data with outcomes that differ, or choose metric='log_likelihood'"
-        )
-    return float((1 - (truth - guess).square().sum(0) / (truth - truth.mean(0)).square().sum(0)).mean())
 
 
 def _noise(variance: Tensor, of_classes: bool, scale: Tensor) -> Tensor:
