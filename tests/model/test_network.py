@@ -8,12 +8,13 @@ import torch
 from sphunc.hypergraph import TemporalHypergraph, scramble_future
 from sphunc.model.config import ABLATIONS, SphUncConfig
 from sphunc.model.network import INITIAL_READOUT, NEWCOMERS, Network
+from sphunc.model.objective import causal_loss
 from sphunc.model.observed import observe
 from sphunc.model.run import Run
 from sphunc.model.signal import outcome_directions
 from sphunc.model.step import LASTING
 from sphunc.model.targets import targets_of
-from sphunc.nn.concentration import HIGHEST, LOWEST
+from sphunc.nn.concentration import HIGHEST, LOWEST, cap
 from sphunc.worlds import simulate
 
 DIM = 16
@@ -224,13 +225,32 @@ def test_a_readout_opens_where_outcomes_are_likeliest() -> None:
         assert surprise() > opened - 0.2  # the prior may hold it back by so little
 
 
+def test_states_open_as_sure_as_the_next_sights_of_agents_allow() -> None:
+    data = world()
+    network, seen = make(data), observe(data)
+    network.learn_scale(seen)
+    network.open_reading(seen, LINKS, GATES, targets_of(data, 1))
+
+    @torch.no_grad()
+    def surprise(factor: float) -> float:
+        run = network(seen, LINKS, GATES)
+        length = (run.ahead_strength - 1.0) / network.step.log_sureness.exp()  # far from its cap in so small a world
+        kappa = cap(factor * network.step.sureness * length)
+        return float(causal_loss(replace(run, ahead_strength=kappa), seen, DIM))
+
+    found = surprise(1.0)
+    assert found < surprise(0.8)
+    assert found < surprise(1.25)
+
+
 @pytest.mark.parametrize("settings", [{"initial_projection": "gaussian"}, {"geometry": "euclidean"}])
 def test_a_linear_readout_is_left_as_it_is(settings: dict[str, str]) -> None:
     data = world()
     network = make(data, **settings)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     network.open_reading(observe(data), LINKS, GATES, targets_of(data, 1))
-    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    changed = {name for name, value in network.state_dict().items() if not torch.equal(value, before[name])}
+    assert changed <= {"step.sureness"}
     assert network.readout.bias.requires_grad
     assert not network.readout.lean.any()
 

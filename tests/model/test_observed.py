@@ -23,6 +23,16 @@ def test_nothing_later_is_reached() -> None:
     assert torch.equal(seen.groups.node, other.groups.node)
 
 
+def test_seen_again_is_who_was_there_and_shows_something_next() -> None:
+    data = world()
+    shown = torch.ones_like(data.x_mask)
+    shown[2, 5] = False
+    again = observe(replace(data, x=data.x * shown, x_mask=data.x_mask & shown)).seen_again
+    assert again.shape == (3, 20)
+    assert not bool(again[1, 5])
+    assert int(again.sum()) == 59
+
+
 def test_matrices_average_over_members_and_over_groups() -> None:
     data = world()
     matrices = group_matrices(data, 1)

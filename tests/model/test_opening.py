@@ -1,9 +1,10 @@
-"""The readout begins at the likeliest scale, lean and noise."""
+"""Training begins at the likeliest scale, lean, noise and sureness."""
 
 import pytest
 import torch
 
-from sphunc.model.opening import Opening, find_opening
+from sphunc.model.opening import Opening, find_opening, likeliest_sureness
+from sphunc.sphere import VonMisesFisher
 
 
 def plain(logits: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
@@ -64,3 +65,22 @@ def test_outcomes_that_are_certain_keep_it_finite() -> None:
     assert found.scale > 10
     assert found.noise < -4
     assert found.scale < 1e4
+
+
+@pytest.mark.parametrize(("dim", "sureness"), [(8, 0.1), (32, 0.02)])
+def test_it_finds_how_concentrated_the_next_sights_were(dim: int, sureness: float) -> None:
+    generator = torch.Generator().manual_seed(4)
+    length = 200.0 + 800.0 * torch.rand(4000, 1, generator=generator, dtype=torch.float64)
+    mean = torch.nn.functional.normalize(torch.randn(4000, dim, generator=generator, dtype=torch.float64), dim=-1)
+    # The cap adds one to what is far from the largest concentration.
+    sights = VonMisesFisher(mean, 1.0 + sureness * length.squeeze(-1)).sample(generator=generator)
+    assert likeliest_sureness(length * mean, sights, 0.2) == pytest.approx(sureness, rel=0.03)
+
+
+def test_the_largest_concentration_is_enough_for_sights_without_error() -> None:
+    mean = torch.nn.functional.normalize(torch.randn(50, 8, generator=torch.Generator().manual_seed(5)), dim=-1)
+    assert likeliest_sureness(300.0 * mean, mean, 0.2) * 300.0 > 190.0
+
+
+def test_where_no_state_points_anywhere_it_stays_as_it_is() -> None:
+    assert likeliest_sureness(torch.zeros(3, 8), torch.ones(3, 8), 0.2) == 0.2

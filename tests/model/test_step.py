@@ -120,8 +120,8 @@ def test_concentration_grows_with_the_length_and_stays_in_its_range() -> None:
     assert kappa[0] == LOWEST
     assert (kappa.diff() >= 0).all()
     assert kappa[-1] == HIGHEST
-    # Far from its upper end the cap adds one: what a state of length one weighs is the learned sureness.
-    sureness = float(step.log_sureness.detach().exp())
+    # Far from its upper end the cap adds one: what a state of length one stands for is its sureness.
+    sureness = float(step.sureness)
     middle = (sureness * lengths) < 100
     torch.testing.assert_close(kappa[1:][middle], 1 + sureness * lengths[middle])
 

@@ -5,7 +5,7 @@ import torch
 
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import assemble
-from sphunc.model.targets import folds_of, in_company, of_seen, targets_of
+from sphunc.model.targets import folds_of, in_company, last_seen, of_seen, targets_of
 
 
 def panel(T=4, classes=("no", "yes")):
@@ -100,3 +100,9 @@ def test_folds_are_even_random_and_repeatable():
     assert torch.bincount(parts[0]).tolist() == [4, 3, 3]
     assert torch.equal(parts[0], parts[1])
     assert not torch.equal(parts[0], parts[2])
+
+
+def test_the_last_value_stays_until_there_is_another() -> None:
+    values = torch.tensor([[5.0, 1.0], [6.0, 2.0], [7.0, 3.0]]).unsqueeze(-1)
+    mask = torch.tensor([[False, True], [True, False], [False, True]])
+    assert last_seen(values, mask).squeeze(-1).tolist() == [[0.0, 1.0], [6.0, 1.0], [6.0, 3.0]]

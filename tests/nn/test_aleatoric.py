@@ -6,6 +6,7 @@ import torch
 from sphunc.nn.aleatoric import (
     REACH,
     AleatoricHead,
+    averaged,
     contaminated_log_probabilities,
     flattening,
     gaussian_log_density,
@@ -106,3 +107,10 @@ def test_without_contamination_the_softmax_stays_and_gradients_are_finite() -> N
     assert logits.grad.isfinite().all()
     assert share.grad is not None
     assert share.grad.isfinite().all()
+
+
+def test_what_was_said_is_averaged_over_the_times_an_agent_was_there():
+    raw = torch.tensor([[4.0, 4.0, 9.0], [8.0, 8.0, 8.0], [0.0, 0.0, 0.0]])
+    there = torch.tensor([[True, True, False], [True, False, True], [True, True, True]])
+    expected = [[4.0, 4.0, 9.0], [6.0, 4.0, 8.0], [3.0, 2.0, 4.0]]
+    assert averaged(raw, torch.tensor(0.5), there).tolist() == expected

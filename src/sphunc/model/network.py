@@ -22,12 +22,12 @@ from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence, inverse_softplus
 from sphunc.model.filtering import Tell, filter_beliefs, roll
 from sphunc.model.observed import Observed
-from sphunc.model.opening import Opening, find_opening
+from sphunc.model.opening import Opening, find_opening, likeliest_sureness
 from sphunc.model.run import Filtered, Origin, Run, joined
 from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
-from sphunc.model.targets import Targets, of_seen
-from sphunc.nn.aleatoric import AleatoricHead, contaminated_log_probabilities, flattening, squashed_variance
+from sphunc.model.targets import Targets, last_seen, of_seen
+from sphunc.nn.aleatoric import AleatoricHead, averaged, contaminated_log_probabilities, flattening, squashed_variance
 from sphunc.nn.concentration import ConcentrationHead, kernel_support, scaled_entropy, supported_concentration
 from sphunc.nn.encoder import Encoded, Encoder
 from sphunc.nn.filling import some_rows
@@ -165,10 +165,11 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def open_reading(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], targets: Targets) -> None:
-        """Begin with the scale, lean and noise under which the outcomes to learn from are likeliest."""
+        """Begin with the sureness of states, scale, lean and noise under which what came next is likeliest."""
+        self.eval()
+        self._open_sureness(observed, links, gates)
         if not self.readout.leans or not bool(self.readout.weight.any()):
             return
-        self.eval()
         x, truth = self._standard(observed), targets.outcome[targets.mask]
         weight, offset = self.readout.weight.clone(), self.readout.bias.double()
         begun = Opening(1.0, self.readout.lean.clone(), float(self.aleatoric.out_bias))
@@ -189,6 +190,14 @@ class Network(nn.Module):
             self.readout.lean.copy_(found.lean)
             self.aleatoric.out_bias.fill_(found.noise)
 
+    def _open_sureness(self, observed: Observed, links: Links, gates: Float[Tensor, " link"]) -> None:
+        again = observed.seen_again
+        if self.head is None and bool(again.any()):
+            x = self._standard(observed)
+            encoded, filtered = self._believe(observed, x, self._noise(x, observed.present), links, gates, None)
+            states, sights = filtered.ahead[:-1][again], encoded.direction[1:][again]
+            self.step.sureness.fill_(likeliest_sureness(states, sights, float(self.step.sureness)))
+
     def _learn_persistence(self, observed: Observed) -> None:
         # Numbers begin as the regression on the last one seen, with the variance that it leaves.
         if not self.config.outcome_evidence or observed.num_times <= self.config.horizon:
@@ -206,11 +215,7 @@ class Network(nn.Module):
         """Last standardised number of every agent at each time; 0 before there is one, None for classes."""
         if not self.numeric or not self.config.outcome_evidence:
             return None
-        z = self._standard_outcome(observed)
-        carried = [torch.where(observed.y_mask[0].unsqueeze(-1), z[0], 0.0)]
-        for time in range(1, observed.num_times):
-            carried.append(torch.where(observed.y_mask[time].unsqueeze(-1), z[time], carried[-1]))
-        return torch.stack(carried)
+        return last_seen(self._standard_outcome(observed), observed.y_mask)
 
     @torch.no_grad()
     def prepare(self, observed: Observed) -> Observed:
@@ -344,13 +349,7 @@ class Network(nn.Module):
 
         How noisy an agent's outcomes are changes slowly, what the head makes of one sight of it does not.
         """
-        raw, fresh = self.aleatoric(x), torch.sigmoid(self.freshness)
-        averages = [raw[0]]
-        for time in range(1, len(raw)):
-            moved = averages[-1] + fresh * (raw[time] - averages[-1])
-            known = present[:time].any(0) & present[time]
-            averages.append(torch.where(known, moved, torch.where(present[time], raw[time], averages[-1])))
-        return torch.stack(averages)
+        return averaged(self.aleatoric(x), torch.sigmoid(self.freshness), present)
 
     def _forecast(
         self,
@@ -374,7 +373,7 @@ class Network(nn.Module):
         out = self.readout(self.step.settled(state))
         ahead_length = ahead.norm(dim=-1)
         direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)
-        shared = kappa, epistemic, scaled, total, encoded.direction, direction, self.step.concentration(ahead)
+        shared = kappa, epistemic, scaled, total, encoded.direction, direction, self.step.weight(ahead)
         if self.numeric:
             out = out if offset is None else out + offset
             each = variance.unsqueeze(-1) * self.log_spread.exp().square()

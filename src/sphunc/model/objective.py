@@ -63,7 +63,7 @@ def causal_loss(run: Run, observed: Observed, dim: int) -> Tensor:
 
     No gradient reaches :math:`\bar h_{t+1}`: the step is to meet the encoder, not the reverse.
     """
-    seen = (observed.x_mask[1:].any(-1)) & observed.present[:-1]
+    seen = observed.seen_again
     if not bool(seen.any()):
         return run.total.new_zeros(())
     kappa = run.ahead_strength[:-1][seen]

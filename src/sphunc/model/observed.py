@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sphunc._typing import Bool
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.hypergraph.buckets import Buckets, group_over_time
 
@@ -44,6 +45,11 @@ class Observed:
     def num_agents(self) -> int:
         """N."""
         return self.x.shape[1]
+
+    @property
+    def seen_again(self) -> Bool[Tensor, "step agent"]:
+        """True for agents that were seen, and showed features at the time after ``[T - 1, N]``."""
+        return self.x_mask[1:].any(-1) & self.present[:-1]
 
 
 def observe(data: TemporalHypergraph, upto: int | None = None, device: torch.device | str | None = None) -> Observed:

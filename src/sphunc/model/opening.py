@@ -1,4 +1,4 @@
-r"""Where the readout begins: how sure it is, how frequent classes are and how noisy, before any pass of training.
+r"""Where training begins: how sure states and readout are, how frequent classes and how noisy, before any pass.
 
 Logits z that point the right way may still be far too faint, or far too sure, for the outcomes at hand. With
 
@@ -6,7 +6,9 @@ Logits z that point the right way may still be far too faint, or far too sure, f
           + \tfrac14 (v - v_0)^2\Big)
 
 where r is the length of the state, a network begins at the likeliest scale, lean and noise, which a hundred passes
-would hardly reach where outcomes are nearly certain.
+would hardly reach where outcomes are nearly certain. What a state is worth as a concentration is found likewise, from
+the next sight of each agent, and stays: left to training it would still be on its way when training ends, and tell how
+many passes there were.
 """
 
 from __future__ import annotations
@@ -18,12 +20,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
 from sphunc._typing import Float, Int, Tensor
+from sphunc.nn.concentration import HIGHEST, cap
+from sphunc.nn.projection import normalise
+from sphunc.sphere import log_normalizer
 
 NOISE_DEVIATION = 2.0
 MOST_STEPS = 100
+# A state of mean length is worth from e^-5 to e times the largest concentration.
+LEAST_WORTH, MOST_WORTH = -5.0, 1.0
 
 Law = Callable[[Tensor, Tensor], Tensor]
 """From logits ``[M, C]`` and the raw noise to log probabilities ``[M, C]``."""
@@ -71,3 +78,27 @@ def find_opening(
     found: Any = minimize(objective, centre.cpu().numpy(), jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS})
     best = torch.tensor(found.x)
     return Opening(float(best[0].exp()), best[1:-1].to(begun.lean), float(best[-1]))
+
+
+def likeliest_sureness(states: Float[Tensor, "row dim"], sights: Float[Tensor, "row dim"], begun: float) -> float:
+    r"""Find the factor from lengths of states to concentrations under which the next sights are likeliest.
+
+    .. math:: \max_s \sum \log C_D(\kappa) + \kappa\, \mu^\top h, \qquad \kappa = s \|\eta\| \text{ inside } [1, 200]
+
+    Args:
+        states: :math:`\eta = \|\eta\|\mu`, before the next sight.
+        sights: h, the next sight of the same agent.
+        begun: what to begin with, returned where no state points anywhere.
+    """
+    length = states.double().norm(dim=-1)
+    if not bool(length.any()):
+        return begun
+    cosine = (normalise(states.double()) * sights).sum(-1)
+
+    def loss(log_factor: float) -> float:
+        kappa = cap(math.exp(log_factor) * length)
+        return -float((log_normalizer(kappa, states.shape[-1], validate=False) + kappa * cosine).mean())
+
+    largest = math.log(HIGHEST / float(length.mean()))
+    found: Any = minimize_scalar(loss, bounds=(largest + LEAST_WORTH, largest + MOST_WORTH), method="bounded")
+    return math.exp(float(found.x))

@@ -21,7 +21,7 @@ class Run:
         total: both parts, fused.
         latents: node-wise directions.
         ahead: direction of the structural step, one time ahead.
-        ahead_strength: its concentration before support by training data counts.
+        ahead_strength: concentration by which the causal loss weighs it.
         unit: spread of the numbers in training, or None.
     """
 

@@ -26,7 +26,7 @@ MAP_PACE = 0.02
 INITIAL_STRENGTH, INITIAL_SETTLED = 6.0, 1.0
 # Without a sphere to hold them, states are sums of evidence divided by this many units: all sources together.
 FLAT_WEIGHT = 12.0
-# Length of a state as the concentration that it stands for, learned from how far states really move.
+# Concentration that a state of length one stands for, before it is known how far states really move.
 INITIAL_SURENESS = 0.2
 GAINS = {"keep": 0.4, "lasting": 1.0, "link": 1.0, "pull": 0.3, "cohesion": 0.3}
 # Of the persistent prior: what the first sight of an agent says about it, how far the unexpected moves it, and how
@@ -37,6 +37,8 @@ LASTING = {"first": 0.4, "pace": 2.5, "patience": 4.0}
 class Step(nn.Module):
     """Owns the gains of the structural step and the shared map of messages."""
 
+    sureness: Tensor
+
     def __init__(self, config: SphUncConfig) -> None:
         super().__init__()
         self.dim, self.is_spherical = config.dim, config.geometry == "sphere"
@@ -45,6 +47,7 @@ class Step(nn.Module):
         self.log_strength = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_STRENGTH)))
         self.log_settled = nn.Parameter(torch.tensor(inverse_softplus(INITIAL_SETTLED)))
         self.log_sureness = nn.Parameter(torch.tensor(math.log(INITIAL_SURENESS)))
+        self.register_buffer("sureness", torch.tensor(INITIAL_SURENESS))
         self.logs = nn.ParameterDict(
             {name: nn.Parameter(torch.tensor(math.log(value))) for name, value in LASTING.items()}
         )
@@ -55,7 +58,11 @@ class Step(nn.Module):
         return self.dim / 2 * nn.functional.softplus(self.log_strength)
 
     def concentration(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch"]:
-        r""":math:`\kappa` in [1, 200] that a state of this length stands for."""
+        r""":math:`\kappa` in [1, 200] that a state of this length stands for, by what was found before training."""
+        return cap(self.sureness * lengths(state))
+
+    def weight(self, state: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch"]:
+        r""":math:`\kappa` in [1, 200] by which the causal loss weighs a state; learned with the step."""
         return cap(self.log_sureness.exp() * lengths(state))
 
     def mean(self, eta: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:

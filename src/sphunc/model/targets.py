@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from sphunc._typing import Bool, Int, Tensor
+from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 
@@ -97,3 +97,13 @@ def folds_of(num_agents: int, folds: int, generator: torch.Generator) -> Int[Ten
     part = torch.empty_like(order)
     part[order] = torch.arange(num_agents, device=order.device) % folds
     return part
+
+
+def last_seen(
+    values: Float[Tensor, "time agent outcome"], mask: Bool[Tensor, "time agent"]
+) -> Float[Tensor, "time agent outcome"]:
+    """Last observed values of every agent at each time; 0 before there are any."""
+    carried = [torch.where(mask[0].unsqueeze(-1), values[0], 0.0)]
+    for now, known in zip(values[1:], mask[1:], strict=True):
+        carried.append(torch.where(known.unsqueeze(-1), now, carried[-1]))
+    return torch.stack(carried)

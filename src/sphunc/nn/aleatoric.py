@@ -14,7 +14,7 @@ import math
 import torch
 from torch import nn
 
-from sphunc._typing import Float, Tensor
+from sphunc._typing import Bool, Float, Tensor
 
 # E sigmoid(N(m, v)) is nearly sigmoid(m / sqrt(1 + 0.368 v)): the constant that Daunizeau (2017) fitted.
 SIGMOID_SLOPE = 0.368
@@ -111,3 +111,21 @@ def gaussian_log_density(
     z = y - mean if unit is None else (y - mean) / unit
     density = -0.5 * (z.square() / variance + variance.log() + math.log(2.0 * math.pi))
     return density if unit is None else density - unit.log()
+
+
+def averaged(
+    raw: Float[Tensor, "time agent"], fresh: Float[Tensor, ""], present: Bool[Tensor, "time agent"]
+) -> Float[Tensor, "time agent"]:
+    """Average what was said now with what was said before, agent by agent; who is not there keeps the last average.
+
+    Args:
+        raw: what is said at each time.
+        fresh: weight of what is said now, in (0, 1).
+        present: who is there.
+    """
+    averages = [raw[0]]
+    for time in range(1, len(raw)):
+        moved = averages[-1] + fresh * (raw[time] - averages[-1])
+        known = present[:time].any(0) & present[time]
+        averages.append(torch.where(known, moved, torch.where(present[time], raw[time], averages[-1])))
+    return torch.stack(averages)
