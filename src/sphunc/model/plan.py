@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.hypergraph.leakage import check_split
+from sphunc.hypergraph.splits import least_times
 
 FEWEST_TRAINING_ORIGINS = 4
 """Below this, giving two parts of the origins away costs more than folds of agents do."""
@@ -103,7 +104,7 @@ def _is_enough(data: TemporalHypergraph, parts: tuple[tuple[int, ...], ...], hor
 def _insist(parts: tuple[tuple[int, ...], ...] | None, stop: int, horizon: int) -> bool:
     if parts is None:
         raise ArgumentError(
-            f"holdout is 'times', but {stop} times leave none to train on; give at least {3 * horizon + 1}, "
+            f"holdout is 'times', but {stop} times leave none to train on; give at least {least_times(horizon)}, "
             "or choose holdout='agents'"
         )
     return True
