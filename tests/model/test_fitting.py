@@ -12,6 +12,7 @@ from sphunc.errors import DataError
 from sphunc.hypergraph import scramble_future, time_split
 from sphunc.model import fitting
 from sphunc.model.calibration import FEWEST_TO_CALIBRATE
+from sphunc.model.estimator import SphUnc
 from sphunc.model.fitting import (
     CROSS_FIT,
     REFIT,
@@ -23,9 +24,12 @@ from sphunc.model.fitting import (
     make_stage,
     stage_names,
 )
+from sphunc.model.inputs import check_settings
 from sphunc.model.plan import make_plan
 from sphunc.model.structure import learn_structure, no_structure
 from sphunc.model.targets import targets_of
+from sphunc.model.training import judge
+from sphunc.worlds import simulate
 
 
 def by_times(data, **settings):
@@ -198,3 +202,28 @@ def test_outcomes_at_the_first_time_only_are_no_reason_to_hold_out_what_is_held_
     data = replace(long_data, y=long_data.y * mask, y_mask=mask)
     with pytest.raises(DataError, match=r"targets of the train origins \(0 ... 7, horizon 1\); give outcomes there$"):
         fit_stages(session(data, holdout="agents"), lambda record: None)
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_outcomes_of_held_out_agents_never_reach_the_network_that_judges_them(numeric):
+    data = simulate("snare", seed=0, agents=40, times=2).data
+    if numeric:
+        data = replace(
+            data, y=data.x[..., :1].clone() * data.y_mask.unsqueeze(-1), class_names=(), outcome_names=("u",)
+        )
+    first, held = before_training(data)
+    other = data.y.clone()
+    other[1, held] = (1 - other[1, held]) if numeric else (other[1, held] + 1) % 3
+    second, _ = before_training(replace(data, y=other))
+    for name in ("log_probabilities", "mean", "variance"):
+        one, two = (getattr(outlook, name) for outlook in (first, second))
+        assert one is None or torch.equal(one[0, held], two[0, held])
+    third = second.log_probabilities if second.mean is None else second.mean
+    assert not torch.equal((first.log_probabilities if first.mean is None else first.mean)[0, ~held], third[0, ~held])
+
+
+def before_training(data):
+    """Forecasts of held-out agents before the first pass, and who is in the first fold."""
+    model = SphUnc(dim=8, seed=0, epochs=1, holdout="agents")
+    stage = make_stage(model._session(data, None, check_settings(model._settings())), CROSS_FIT, Carry())
+    return judge(stage), stage.fold == 0

@@ -156,7 +156,7 @@ def make_stage(session: Session, name: str, carry: Carry) -> Stage:
     members = _members(session, name, observed, targets, fold, trained)
     prepare: Any = members[0].network.prepare  # members differ in what they learn from, not in what they see
     observed = prepare(observed)
-    # Before training all networks are the same: what the folds began with, the next stage may begin with.
+    # Links are learned from features, which folds share: what they began with, the next stage may begin with.
     structure = carry.structure if name == TRAIN else None
     structure = structure or _structure(session, members[0].network, observed)
     if trained is None:
@@ -184,20 +184,19 @@ def _members(
     fold: Tensor | None,
     weights: dict[str, Tensor] | None,
 ) -> list[Member]:
-    """Networks that begin with ``weights``, or all alike with the statistics of ``observed``."""
+    """Networks that begin with ``weights``, or with the statistics of all features and of the outcomes they learn from."""
     members = []
     for k in range(1 if fold is None else int(fold.max()) + 1):
         network: Any = session.make_network(session.generator(WEIGHTS)).to(session.data.device)
+        mine = targets if fold is None else targets.only(fold != k)
+        alone = mine.count == 0  # all labelled agents are in one fold: there is nobody else to learn from
         if weights is None:
-            network.learn_scale(observed)
-            weights = network.state_dict()
+            network.learn_scale(observed if fold is None or alone else observed.only_outcomes(fold != k))
         else:
             load_weights(network, weights)
-        mine = targets if fold is None else targets.only(fold != k)
-        if mine.count == 0:  # all labelled agents are in one fold: there is nobody else to learn from
-            mine = targets
         generator = session.generator(STREAMS[name], k)
-        members.append(Member(network, make_optimizer(network, session.config), generator, mine))
+        optimizer = make_optimizer(network, session.config)
+        members.append(Member(network, optimizer, generator, targets if alone else mine))
     return members
 
 

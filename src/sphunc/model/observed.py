@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -50,6 +50,10 @@ class Observed:
     def seen_again(self) -> Bool[Tensor, "step agent"]:
         """True for agents that were seen, and showed features at the time after ``[T - 1, N]``."""
         return self.x_mask[1:].any(-1) & self.present[:-1]
+
+    def only_outcomes(self, agents: Bool[Tensor, " agent"]) -> Observed:
+        """Return the same features and groups, with the outcomes of some agents only."""
+        return replace(self, y_mask=self.y_mask & agents)
 
 
 def observe(data: TemporalHypergraph, upto: int | None = None, device: torch.device | str | None = None) -> Observed:
