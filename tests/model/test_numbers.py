@@ -1,4 +1,4 @@
-"""What forecasts of numbers leave open: counted by what is known, raised by the total uncertainty, for newcomers all."""
+"""What forecasts of numbers leave open: counted by what is known, raised by the total uncertainty; of newcomers all."""
 
 from dataclasses import replace
 
@@ -148,7 +148,7 @@ def test_without_outcomes_to_follow_on_only_newcomers_are_left_open():
 
 def test_spreads_are_those_of_agents_of_whom_as_little_was_known():
     data, _, new = levels(40, 6, 10)
-    z = torch.where(new.unsqueeze(-1), 2.0 + data.y, data.y)
+    z = torch.where((new & data.y_mask).unsqueeze(-1), 2.0 + data.y, data.y)
     network = network_of(data)
     network.learn_scale(observe(replace(data, y=z)))
     assert network.numbers is not None
@@ -192,7 +192,8 @@ def test_age_and_sight_are_counted_up_to_each_time():
     data, _, new = levels(30, 5, 4)
     y_mask = data.y_mask.clone()
     y_mask[:, 0] = torch.tensor([False, True, False, False, True])
-    seen = observe(replace(data, y_mask=y_mask))
+    y = torch.where(y_mask.unsqueeze(-1), data.y, 0.0)
+    seen = observe(replace(data, y=y, y_mask=y_mask))
     known = past_of(seen, seen.y, outcomes=True)
     assert known.age[:, 0].tolist() == [NEVER, 0, 1, 2, 0]
     assert not known.seen[:-1, new].any()
