@@ -17,6 +17,7 @@ from sphunc.model.numbers import (
     Past,
     among_everybody,
     in_groups,
+    never_falling,
     past_of,
     regression,
     residual_variances,
@@ -171,15 +172,23 @@ def test_an_older_outcome_leaves_more_open():
     draws = torch.Generator().manual_seed(0)
     walk = torch.randn(9, 400, 1, generator=draws).cumsum(0)
     known = torch.ones(9, 400, dtype=torch.bool)
-    left = residual_variances(walk, known, torch.ones(1), 2).flatten()
+    left, pairs = residual_variances(walk, known, torch.ones(1), 2)
+    left = left.flatten()
+    assert pairs.tolist() == [2800.0, *(400.0 * (7 - age) + EVERYBODY for age in range(1, 7))]
     assert left.tolist() == pytest.approx([2, 3, 4, 5, 6, 7, 8], rel=0.25)
-    assert (
-        len(residual_variances(torch.zeros(80, 2, 1), torch.ones(80, 2, dtype=torch.bool), torch.ones(1), 1)) == OLDEST
-    )
+    ever = torch.ones(80, 2, dtype=torch.bool)
+    assert len(residual_variances(torch.zeros(80, 2, 1), ever, torch.ones(1), 1)[0]) == OLDEST
     law = Numbers(1)
     law.learn(walk, Past(walk, torch.zeros(9, 400, dtype=torch.long), known), known, 2)
     assert law.excess[0] == 0.0
     assert (law.excess.diff(dim=0) >= 0).all()
+
+
+def test_what_differs_by_chance_comes_out_equal():
+    values = torch.tensor([[2.0, 1.0], [1.0, 2.0], [3.0, 3.0]])
+    fitted = never_falling(values, torch.tensor([3.0, 1.0, 1.0]))
+    assert fitted[:, 0].tolist() == pytest.approx([1.75, 1.75, 3.0])
+    assert torch.equal(fitted[:, 1], values[:, 1])
 
 
 def test_regression_is_that_of_known_pairs():

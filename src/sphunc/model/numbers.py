@@ -16,7 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from scipy.optimize import isotonic_regression
 from torch import Tensor, nn
 
 from sphunc._typing import Bool, Float, Int
@@ -111,8 +113,9 @@ class Numbers(nn.Module):
             return None
         self.is_split.fill_(True)
         self.persistence.copy_(regression(z, known, horizon))
-        left = residual_variances(z, known, self.persistence, horizon)
-        self.excess = (left - left[:1]).clamp(min=0.0).cummax(0).values
+        left, pairs = residual_variances(z, known, self.persistence, horizon)
+        risen = never_falling(left, pairs)
+        self.excess = risen - risen[:1]
         noise = left[0].clamp(LEAST_NOISE, 1.0).log()
         self.log_spread.copy_((noise - noise.mean()) / 2)
         return float(noise.mean().exp())
@@ -217,15 +220,24 @@ def regression(z: Tensor, known: Bool[Tensor, "time agent"], lag: int) -> Float[
 
 def residual_variances(
     z: Tensor, known: Bool[Tensor, "time agent"], slope: Float[Tensor, " output"], horizon: int
-) -> Float[Tensor, "age output"]:
-    """Mean squares that an outcome leaves of another one, ``horizon`` + 0, 1, 2, ... times later.
+) -> tuple[Float[Tensor, "age output"], Float[Tensor, " age"]]:
+    """Mean squares that an outcome leaves of another one, ``horizon`` + 0, 1, 2, ... times later; and of how many.
 
     Ages with few pairs are taken to be like the age before, by as much as ten pairs.
     """
     left: list[Tensor] = []
+    counts: list[float] = []
     for lag in range(horizon, min(len(z), horizon + OLDEST)):
         pairs = known[:-lag] & known[lag:]
         squares = (z[lag:][pairs] - slope * z[:-lag][pairs]).square()
-        like = EVERYBODY * left[-1] if left else torch.zeros_like(slope)
-        left.append((squares.sum(0) + like) / (len(squares) + (EVERYBODY if left else 0.0)))
-    return torch.stack(left)
+        like = EVERYBODY if left else 0.0
+        counts.append(len(squares) + like)
+        left.append((squares.sum(0) + (like * left[-1] if left else 0.0)) / counts[-1])
+    return torch.stack(left), torch.tensor(counts)
+
+
+def never_falling(values: Float[Tensor, "age output"], weights: Float[Tensor, " age"]) -> Float[Tensor, "age output"]:
+    """Nearest values, by weighted squares, that do not fall with age: what differs by chance comes out equal."""
+    columns = values.double().cpu().numpy().T
+    fitted = [isotonic_regression(column, weights=weights.double().numpy()).x for column in columns]
+    return torch.as_tensor(np.stack(fitted, -1)).to(values)
