@@ -182,6 +182,9 @@ def test_an_older_outcome_leaves_more_open():
     law.learn(walk, Past(walk, torch.zeros(9, 400, dtype=torch.long), known), known, 2)
     assert law.excess[0] == 0.0
     assert (law.excess.diff(dim=0) >= 0).all()
+    law.learn(walk / 4, Past(walk, torch.zeros(9, 400, dtype=torch.long), known), known, 2)
+    assert float(law.excess[1]) > 0.02
+    assert float(law.excess[-1]) <= 1.0
 
 
 def test_what_differs_by_chance_comes_out_equal():

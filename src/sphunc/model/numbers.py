@@ -114,7 +114,8 @@ class Numbers(nn.Module):
         self.is_split.fill_(True)
         self.persistence.copy_(regression(z, known, horizon))
         left, pairs = residual_variances(z, known, self.persistence, horizon)
-        risen = never_falling(left, pairs)
+        # Of outcomes as a whole the variance is 1: an old one leaves no more open than none.
+        risen = never_falling(torch.minimum(left, left[:1].clamp(min=1.0)), pairs)
         self.excess = risen - risen[:1]
         noise = left[0].clamp(LEAST_NOISE, 1.0).log()
         self.log_spread.copy_((noise - noise.mean()) / 2)
