@@ -18,6 +18,7 @@ class Run:
     variance: torch.Tensor
     total: torch.Tensor
     unit: torch.Tensor | None = None
+    left_open: torch.Tensor | None = None
 
 
 class StandIn(nn.Module):

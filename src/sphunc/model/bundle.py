@@ -21,7 +21,7 @@ from torch import Tensor
 
 from sphunc.errors import CheckpointError
 
-FORMAT = 5
+FORMAT = 6
 """Version of the layout; readers refuse any other."""
 # From the metadata: the package that carries the same number in its __init__ names what is built on this module.
 VERSION = version("sphunc")

@@ -47,6 +47,7 @@ from sphunc.model.observed import observe
 from sphunc.model.outlook import Outlook
 from sphunc.model.plan import make_plan
 from sphunc.model.progress import ProgressBar
+from sphunc.model.run import Run
 from sphunc.model.saving import load_fitted, save_fitted
 from sphunc.model.scoring import explained, judge
 from sphunc.model.structure import WHY_NONE, Structure, learn_structure, place
@@ -200,7 +201,7 @@ class SphUnc(WhatIf):
             horizon=self.config_.horizon,
             epistemic=run.epistemic[-1].cpu(),
             epistemic_scaled=run.epistemic_scaled[-1].cpu(),
-            aleatoric=_noise(run.variance[-1], run.mean is None, network.scale).cpu(),
+            aleatoric=_noise(run, network.scale).cpu(),
             total=last.total,
             class_names=self.known_.classes,
             outcome_names=self.known_.outcomes,
@@ -367,8 +368,9 @@ def _sets(outlook: Outlook, conformal: ConformalScores, coverage: float | None) 
     return {"interval": intervals(outlook, threshold), **words}
 
 
-def _noise(variance: Tensor, of_classes: bool, scale: Tensor) -> Tensor:
+def _noise(run: Run, scale: Tensor) -> Tensor:
     """Aleatoric part of every agent; several numbers are averaged in units that they share."""
-    if of_classes:
-        return variance
-    return variance[:, 0].double() * scale.double().square() if len(scale) == 1 else variance.mean(-1)
+    if run.noise is None:
+        return run.variance[-1]
+    noise = run.noise[-1]
+    return noise[:, 0].double() * scale.double().square() if len(scale) == 1 else noise.mean(-1)

@@ -21,12 +21,13 @@ from sphunc._typing import Bool, Float, Int, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence, inverse_softplus
 from sphunc.model.filtering import Tell, filter_beliefs, roll
+from sphunc.model.numbers import Numbers, Past, past_of, units
 from sphunc.model.observed import Observed
 from sphunc.model.opening import Opening, find_opening, likeliest_sureness
 from sphunc.model.run import Filtered, Origin, Run, joined
 from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
-from sphunc.model.targets import Targets, last_seen, of_seen
+from sphunc.model.targets import Targets, of_seen
 from sphunc.nn.aleatoric import AleatoricHead, averaged, contaminated_log_probabilities, flattening, squashed_variance
 from sphunc.nn.concentration import ConcentrationHead, kernel_support, scaled_entropy, supported_concentration
 from sphunc.nn.encoder import Encoded, Encoder
@@ -43,7 +44,6 @@ HALF_SUPPORT = 50.0
 # The softplus of this is a variance of 0.13: training begins with outcomes that mostly mean what they say.
 INITIAL_NOISE = -2.0
 INITIAL_READOUT = 4.0
-LEAST_NOISE = 1e-4
 # Outcomes of newcomers at which half of their own frequencies is granted, in place of those of everybody.
 NEWCOMERS = 10.0
 LEAST_MOVE = 1e-6
@@ -94,9 +94,7 @@ class Network(nn.Module):
         self.fusion = (MonotoneFusion if config.fusion == "monotone" else AdHocFusion)(generator=generator)
         self.readout = Readout(dim, num_outputs, leans=self._leans(config, numeric))
         self.temperature = Temperature()
-        self.persistence = nn.Parameter(torch.zeros(num_outputs), requires_grad=numeric)
-        # Log deviation of each standardised number relative to that of the noise head, which all of them share.
-        self.log_spread = nn.Parameter(torch.zeros(num_outputs), requires_grad=numeric)
+        self.numbers = Numbers(num_outputs) if numeric else None
         self.freshness = nn.Parameter(torch.zeros(()))
         self.register_buffer("support", torch.zeros(0, dim))
         self.register_buffer("counts_for", torch.ones(()))
@@ -110,10 +108,9 @@ class Network(nn.Module):
         """Take statistics, and the initial projection, from the training times."""
         by_signal = self.config.initial_projection == "signal" and observed.num_times > 1
         self.encoder.learn_statistics(observed.x, observed.x_mask, factors=by_signal)
-        if self.numeric and bool(observed.y_mask.any()):
-            self._learn_units(observed.y[observed.y_mask])
-            self._learn_persistence(observed)
-        if not self.numeric:
+        if self.numbers is not None and bool(observed.y_mask.any()):
+            self._count_numbers(self.numbers, observed)
+        if self.numbers is None:
             self._count_classes(observed)
         if by_signal:
             observed = self.prepare(observed)
@@ -128,12 +125,15 @@ class Network(nn.Module):
             length = self.encoder.encode(self._standard(observed), observed.x_mask).length
             self.reach.copy_(torch.where(length.any(), length.mean(), 1.0))
 
-    def _learn_units(self, known: Float[Tensor, "row output"]) -> None:
-        # In double precision, so that a constant has its own mean. A spread below rounding says nothing.
-        rounding, centre = torch.finfo(known.dtype).eps, known.double().mean(0)
-        least = rounding * torch.where(centre == 0, 1.0, centre.abs())
+    def _count_numbers(self, numbers: Numbers, observed: Observed) -> None:
+        centre, scale = units(observed.y[observed.y_mask])
         self.centre.copy_(centre)
-        self.scale.copy_(torch.maximum(known.double().std(0, correction=0), least))
+        self.scale.copy_(scale)
+        z, past = self._standard_outcome(observed), self._past(observed)
+        assert past is not None
+        left = numbers.learn(z, past, observed.y_mask, self.config.horizon)
+        if left is not None:
+            self.aleatoric.out_bias.fill_(inverse_softplus(left))
 
     @staticmethod
     def _leans(config: SphUncConfig, numeric: bool) -> bool:
@@ -198,24 +198,11 @@ class Network(nn.Module):
             states, sights = filtered.ahead[:-1][again], encoded.direction[1:][again]
             self.step.sureness.fill_(likeliest_sureness(states, sights, float(self.step.sureness)))
 
-    def _learn_persistence(self, observed: Observed) -> None:
-        # Numbers begin as the regression on the last one seen, with the variance that it leaves.
-        if not self.config.outcome_evidence or observed.num_times <= self.config.horizon:
-            return
-        z, ahead = self._standard_outcome(observed), self.config.horizon
-        pairs = observed.y_mask[:-ahead] & observed.y_mask[ahead:]
-        before, after = z[:-ahead][pairs], z[ahead:][pairs]
-        if len(before):
-            self.persistence.copy_((before * after).sum(0) / before.square().sum(0).clamp(min=1e-6))
-            left = (after - self.persistence * before).square().mean(0).clamp(LEAST_NOISE, 1.0).log()
-            self.aleatoric.out_bias.fill_(inverse_softplus(float(left.mean().exp())))
-            self.log_spread.copy_((left - left.mean()) / 2)
-
-    def _carried(self, observed: Observed) -> Float[Tensor, "time agent output"] | None:
-        """Last standardised number of every agent at each time; 0 before there is one, None for classes."""
-        if not self.numeric or not self.config.outcome_evidence:
+    def _past(self, observed: Observed) -> Past | None:
+        """What is known at each time, as far as numbers depend on it; None for classes."""
+        if self.numbers is None:
             return None
-        return last_seen(self._standard_outcome(observed), observed.y_mask)
+        return past_of(observed, self._standard_outcome(observed), outcomes=self.config.outcome_evidence)
 
     @torch.no_grad()
     def prepare(self, observed: Observed) -> Observed:
@@ -274,9 +261,9 @@ class Network(nn.Module):
             x = drop(x, self.config.dropout, generator)
         variance = self._noise(x, observed.present)
         encoded, filtered = self._believe(observed, x, variance, links, gates, generator)
-        carried = self._carried(observed)
-        offset = None if carried is None else self.persistence * carried
-        return self._forecast(variance, encoded, filtered.ahead, filtered.states, offset, self._support(encoded))
+        past = self._past(observed)
+        past = past if self.numbers is None or past is None else self.numbers.remembered(past)
+        return self._forecast(variance, encoded, filtered.ahead, filtered.states, past, self._support(encoded))
 
     @torch.no_grad()
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
@@ -287,13 +274,11 @@ class Network(nn.Module):
         states = roll(self.step, filtered.ahead[-1], filtered.lasting, observed.pull[-1], links, gates, horizon)
         last = Encoded(encoded.direction[-1:], encoded.length[-1:], encoded.observed[-1:])
         variance, support = variance[-1:], self._support(last)
-        carried = self._carried(observed)
-        offset = None if carried is None else self._fading(horizon).unsqueeze(1) * carried[-1]
+        pasts = self._later(observed, horizon)
         # One by one: products round by their shape, and a forecast is not to depend on how many steps are asked for.
         steps = []
-        for h, state in enumerate(states):
-            extra = None if offset is None else offset[h : h + 1]
-            steps.append(self._forecast(variance, last, state.unsqueeze(0), state.unsqueeze(0), extra, support))
+        for state, past in zip(states, pasts, strict=True):
+            steps.append(self._forecast(variance, last, state.unsqueeze(0), state.unsqueeze(0), past, support))
         evidence, eta = torch.stack(filtered.evidence), torch.stack(filtered.beliefs)
         return Origin(evidence, eta, filtered.lasting, joined(steps))
 
@@ -313,10 +298,11 @@ class Network(nn.Module):
         horizon = self.config.horizon
         return encoded, filter_beliefs(self.step, looks, tell, seen, observed.pull, links, gates, horizon)
 
-    def _fading(self, horizon: int) -> Float[Tensor, "step output"]:
-        """What persists of a number 1 ... ``horizon`` steps on; the learned share after ``config.horizon`` of them."""
-        steps = torch.arange(1, horizon + 1, device=self.persistence.device).unsqueeze(1) / self.config.horizon
-        return self.persistence.sign() * self.persistence.abs() ** steps
+    def _later(self, observed: Observed, steps: int) -> list[Past] | list[None]:
+        past = self._past(observed)
+        if self.numbers is None or past is None:
+            return [None] * steps
+        return self.numbers.later(past.last(), steps, self.config.horizon)
 
     def _geometry(self, encoded: Encoded) -> Encoded:
         if self.config.geometry == "sphere":
@@ -357,7 +343,7 @@ class Network(nn.Module):
         encoded: Encoded,
         ahead: Tensor,
         state: Tensor,
-        offset: Tensor | None,
+        past: Past | None,
         support: Tensor | None,
     ) -> Run:
         dim = self.config.dim
@@ -374,10 +360,11 @@ class Network(nn.Module):
         ahead_length = ahead.norm(dim=-1)
         direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)
         shared = kappa, epistemic, scaled, total, encoded.direction, direction, self.step.weight(ahead)
-        if self.numeric:
-            out = out if offset is None else out + offset
-            each = variance.unsqueeze(-1) * self.log_spread.exp().square()
-            return Run(None, self.centre + self.scale * out, each, *shared, self.scale.expand_as(out).contiguous())
+        if self.numbers is not None and past is not None:
+            past = replace(past, seen=past.seen | state.any(-1))
+            law = self.numbers(out, variance, past, total, self.temperature, is_open=self.config.uncertainty == "both")
+            unit = self.scale.expand_as(out).contiguous()
+            return Run(None, self.centre + self.scale * law.mean, law.variance, *shared, unit, law.noise, law.left_open)
         return Run(self._log_probabilities(out, variance, total), None, variance, *shared)
 
     def _counted(self, variance: Tensor) -> Tensor:

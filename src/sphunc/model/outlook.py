@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ class Outlook:
         total: total uncertainty ``[...]``.
         unit: ``[..., K]`` spread of each number in training, so that nothing hangs on what it was measured in; None
             is 1.
+        left_open: part of ``variance`` that was counted, and that no temperature changes; None is 0.
     """
 
     log_probabilities: Tensor | None
@@ -30,6 +31,7 @@ class Outlook:
     variance: Tensor | None
     total: Tensor
     unit: Tensor | None = None
+    left_open: Tensor | None = None
 
     @property
     def raw_variance(self) -> Float[Tensor, "*batch output"]:
@@ -51,12 +53,18 @@ class Outlook:
         return self._map(lambda value: value.detach().double())
 
     def tempered(self, tau: Float[Tensor, "*batch"]) -> Outlook:
-        """Return forecasts that are less sure where ``tau`` is above 1, and surer where it is below."""
+        r"""Return forecasts that are less sure where ``tau`` is above 1, and surer where it is below.
+
+        Classes: :math:`p \propto p^{1/\tau}`. Numbers: :math:`v = o + \tau^2 (v - o)`, with o left open.
+        """
         if self.log_probabilities is not None:
             log_p = torch.log_softmax(self.log_probabilities / tau.unsqueeze(-1), -1)
             return Outlook(log_p, None, None, self.total)
         assert self.variance is not None
-        return Outlook(None, self.mean, self.variance * tau.unsqueeze(-1).square(), self.total, self.unit)
+        factor = tau.unsqueeze(-1).square()
+        if self.left_open is None:
+            return replace(self, variance=self.variance * factor)
+        return replace(self, variance=self.left_open + factor * (self.variance - self.left_open))
 
     def sureness(self) -> float:
         """How sure the forecasts are on average: the mean largest probability, or minus the mean log deviation."""

@@ -15,7 +15,8 @@ class Run:
     Attributes:
         log_probabilities: of C classes, or None.
         mean: of K numbers, or None.
-        variance: aleatoric part, of the logits ``[T, N]`` or of the numbers ``[T, N, K]`` in squares of ``unit``.
+        variance: aleatoric part, of the logits ``[T, N]``; or all of it, of the numbers ``[T, N, K]`` in squares of
+            ``unit``.
         kappa: concentration of the state that the forecast reads.
         epistemic: its entropy in nats; ``epistemic_scaled`` the same in [0, 1].
         total: both parts, fused.
@@ -23,6 +24,8 @@ class Run:
         ahead: direction of the structural step, one time ahead.
         ahead_strength: concentration by which the causal loss weighs it.
         unit: spread of the numbers in training, or None.
+        noise: aleatoric part of ``variance`` of the numbers, before any temperature; or None.
+        left_open: part of ``variance`` that the past leaves open; or None.
     """
 
     log_probabilities: Tensor | None
@@ -36,6 +39,8 @@ class Run:
     ahead: Tensor
     ahead_strength: Tensor
     unit: Tensor | None = None
+    noise: Tensor | None = None
+    left_open: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,8 @@ def outlook_of(run: Any) -> Outlook:
     """Return the predictive law of a run of the network, without gradients."""
     if run.log_probabilities is not None:
         return Outlook(run.log_probabilities.detach(), None, None, run.total.detach())
-    return Outlook(None, run.mean.detach(), run.variance.detach(), run.total.detach(), run.unit)
+    left_open = None if run.left_open is None else run.left_open.detach()
+    return Outlook(None, run.mean.detach(), run.variance.detach(), run.total.detach(), run.unit, left_open)
 
 
 def make_optimizer(network: Any, config: SphUncConfig) -> torch.optim.Optimizer:
