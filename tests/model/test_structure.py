@@ -1,6 +1,7 @@
 """Structures move to other agents by id, survive a round trip, and are empty where nothing can be learned."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ import torch
 from sphunc.causal import discover
 from sphunc.hypergraph import assemble
 from sphunc.model.signal import lasting_components
+from sphunc.model.situation import posterior
 from sphunc.model.structure import (
     Structure,
     learn_structure,
@@ -109,6 +111,24 @@ def test_gates_are_posterior_means_and_survive_a_round_trip():
     assert back.graph.to_frame().equals(structure.graph.to_frame())
     assert back.confidence == structure.confidence
     assert torch.equal(of_graph(back.graph).gates, structure.gates)
+
+
+def test_links_at_a_longer_lag_do_not_act():
+    data = together(5, 4)
+    graph = discover(moving(), data=data, max_lag=1, calibrate=False, diagnose=False)
+    structure = of_graph(replace(graph, lag=torch.tensor([1, 2, 1, 2])))
+    graph = structure.graph
+    late = graph.lag > 1
+    assert not structure.gates[late].any()
+    assert bool((structure.gates[~late] != 0).all())
+    assert bool((graph.strength != 0).all())  # it is known all the same
+    found = int((late & (graph.probability > 0.5)).sum())
+    note = f"{int(late.sum())} candidate links, {found} of them above probability 0.5, are at a lag above 1: forecasts"
+    assert [one for one in graph.notes if one.startswith(note)] == [graph.notes[-1]]
+    assert of_graph(graph).graph.notes == graph.notes
+    drawn = posterior(structure, data.node_ids, data.node_ids, 40, 0)
+    assert not drawn.strengths[:, late].any()
+    assert bool(drawn.strengths[:, ~late].any())
 
 
 def test_no_structure_survives_a_round_trip():

@@ -64,7 +64,7 @@ class SphUncConfig(BaseModel):
     scm: bool = True
     """Whether influence links act in the forecast."""
     max_lag: Count | None = 1
-    """Largest lag of influence; 1 is what the structural step acts with, None decides by evidence."""
+    """Largest lag of influence; None decides by evidence. Links at a lag above 1 are reported, and do not act."""
 
     lambda_entropy: Weight = 0.1
     """Weight of the entropy calibration loss, the paper's lambda 1."""

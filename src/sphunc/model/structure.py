@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from sphunc._typing import Float, Links, Tensor
+from sphunc._typing import Bool, Float, Links, Tensor
 from sphunc.causal import InfluenceGraph, discover
 from sphunc.causal.inputs import SHORTEST
 from sphunc.errors import DataError
@@ -44,7 +44,7 @@ class Structure:
 
     Attributes:
         links: ``[2, K]`` source and target.
-        gates: posterior mean of each coefficient ``[K]``: probability (as enumerated) times strength.
+        gates: posterior mean of each coefficient ``[K]``: probability (as enumerated) times strength; 0 at a lag above 1.
         graph: the posterior; None where no structure can be learned.
     """
 
@@ -100,8 +100,26 @@ def of_graph(graph: InfluenceGraph, dtype: torch.dtype = torch.float32) -> Struc
     """Return the structure whose gates are the posterior means of the graph's coefficients.
 
     Gates stay those of the enumeration when probabilities are calibrated: the network was trained with such gates.
+    They are 0 at a lag above 1, which the step does not act with, and the graph's notes say so.
     """
-    return Structure(graph.links, (graph.raw_probability * graph.strength).to(dtype), graph)
+    gates = torch.where(acts(graph), graph.raw_probability * graph.strength, 0.0)
+    return Structure(graph.links, gates.to(dtype), _with_note(graph))
+
+
+def acts(graph: InfluenceGraph) -> Bool[Tensor, " link"]:
+    """True for links from yesterday to today, the only ones that the structural step acts with."""
+    return graph.lag <= 1
+
+
+def _with_note(graph: InfluenceGraph) -> InfluenceGraph:
+    late = ~acts(graph)
+    found = int((late & (graph.probability > 0.5)).sum())
+    note = (
+        f"{int(late.sum())} candidate links, {found} of them above probability 0.5, are at a lag above 1: forecasts "
+        "and what-if answers act with yesterday only, and leave them out (max_lag=1 looks for links that act)"
+    )
+    has_to_say = bool(late.any()) and note not in graph.notes
+    return replace(graph, notes=(*graph.notes, note)) if has_to_say else graph
 
 
 def place(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hashable]) -> tuple[Links, Tensor]:
