@@ -74,11 +74,17 @@ def test_strangers_have_no_links():
 def test_ids_of_another_type_are_told_of():
     numbers = (1, 2, 3)
     with pytest.warns(
-        UserWarning, match=r"no agent of the data is known.*; 2 would be .* such as 1 \(int\) for '1' \(str"
+        UserWarning,
+        match=r"3 of the 3 agents of the data are not known.*; 2 of them would .* as 1 \(int\) for '1' \(str",
     ):
         assert place(ABC, numbers, ("1", "2", "x"))[0].shape == (2, 0)
-    assert place(ABC, numbers, ("1", 2, 3))[0].shape == (2, 1)  # some are known: the others are newcomers
+    with pytest.warns(UserWarning, match=r"2 of the 4 agents of the data are not known.*; 1 of them would be known"):
+        assert place(ABC, numbers, ("1", 2, 3, "x"))[0].shape == (2, 1)  # also where some are known
     assert place(no_structure(), numbers, ("1", "2"))[0].shape == (2, 0)  # there is nothing to lose
+
+
+def test_newcomers_whose_ids_look_like_those_of_others_are_no_matter():
+    assert place(ABC, (1, 2, 3), (1, 2, 3, "3", "new"))[0].shape == (2, 3)
 
 
 @pytest.mark.parametrize(

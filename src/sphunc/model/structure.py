@@ -44,7 +44,8 @@ class Structure:
 
     Attributes:
         links: ``[2, K]`` source and target.
-        gates: posterior mean of each coefficient ``[K]``: probability (as enumerated) times strength; 0 at a lag above 1.
+        gates: posterior mean of each coefficient ``[K]``: probability (as enumerated) times strength, 0 at a
+            lag above 1.
         graph: the posterior; None where no structure can be learned.
     """
 
@@ -141,17 +142,19 @@ def place(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hash
 
 
 def _warn_of_other_types(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hashable]) -> None:
-    """Say so when all links are lost because the same ids came as numbers here and as text there."""
-    if not structure.links.numel() or set(known) & set(agents):
+    """Say so when links are lost because the same ids came as numbers here and as text there."""
+    learned_ids, given_ids = set(known), set(agents)
+    if not structure.links.numel() or learned_ids == given_ids:
         return
-    written = {str(agent): agent for agent in known}
-    same = [(written[str(agent)], agent) for agent in agents if str(agent) in written]
+    written = {str(agent): agent for agent in known if agent not in given_ids}
+    new = [agent for agent in agents if agent not in learned_ids]
+    same = [(written[str(agent)], agent) for agent in new if str(agent) in written]
     if same:
         learned, given = same[0]
         warnings.warn(
-            f"no agent of the data is known, so that all learned links are left out; {len(same)} would be if ids had "
-            f"the type they were learned with, such as {learned!r} ({type(learned).__name__}) for {given!r} "
-            f"({type(given).__name__}); read both data with ids of one type",
+            f"{len(new)} of the {len(agents)} agents of the data are not known, so that they have no learned links; "
+            f"{len(same)} of them would be known if ids had the type they were learned with, such as {learned!r} "
+            f"({type(learned).__name__}) for {given!r} ({type(given).__name__}); read both data with ids of one type",
             UserWarning,
             stacklevel=4,
         )
