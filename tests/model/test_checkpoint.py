@@ -12,6 +12,7 @@ import torch
 from standin import session
 
 from sphunc.errors import CheckpointError
+from sphunc.model.bundle import sealed
 from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, save_training
 from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import conclude, fit_stages
@@ -144,7 +145,7 @@ def test_a_damaged_document_is_named(stopped):
     path = folder / "training.json"
     document = json.loads(path.read_text())
     del document["history"]
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     with pytest.raises(CheckpointError, match="misses 'history'; it is damaged"):
         load_training(folder, made)
 
@@ -166,7 +167,7 @@ def test_a_wrong_type_is_named(stopped, part, change, words):
     path = folder / "training.json"
     document = json.loads(path.read_text())
     document[part] = {**document[part], **change} if change else change
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     with pytest.raises(CheckpointError, match=words):
         load_training(folder, made)
 
@@ -177,7 +178,7 @@ def test_an_entry_that_is_missing_is_named(stopped, lost):
     path = folder / "training.json"
     document = json.loads(path.read_text())
     del document["stage"][lost]
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     with pytest.raises(CheckpointError, match=rf"training.json misses 'stage.{lost}'; it is damaged"):
         load_training(folder, made)
 
