@@ -4,16 +4,19 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
+from uuid import UUID
 
+import numpy as np
 import pytest
 import torch
 from standin import session
 
 from sphunc.errors import CheckpointError
 from sphunc.model.bundle import sealed
-from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, save_training
+from sphunc.model.checkpoint import check_ids, decode_id, encode_id, fingerprint, load_training, save_training
 from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import conclude, fit_stages
 from sphunc.model.plan import make_plan
@@ -211,3 +214,17 @@ def test_what_is_no_id_is_refused(one):
 def test_ids_that_json_cannot_keep_are_refused():
     with pytest.raises(CheckpointError, match=r"id frozenset.* is a frozenset, which JSON cannot keep"):
         encode_id(frozenset())
+
+
+def test_ids_of_numpy_are_kept_as_those_of_python():
+    given = (np.int64(3), np.float32(0.5), np.bool_(True), np.datetime64("2020-01-02"), (np.int8(1), "a"))
+    back = decode_id(json.loads(json.dumps(encode_id(given))))
+    assert back == (3, 0.5, True, date(2020, 1, 2), (1, "a"))
+    with pytest.raises(CheckpointError, match="is a datetime64, which JSON cannot keep"):
+        encode_id(np.datetime64("2020-01-02T03:04:05.000000001", "ns"))  # finer than dates of Python
+
+
+def test_ids_are_looked_at_before_training(long_data):
+    check_ids(long_data)
+    with pytest.raises(CheckpointError, match=r"id UUID.* is a UUID, which JSON cannot keep; use strings, numbers"):
+        check_ids(replace(long_data, node_ids=(UUID(int=0), *long_data.node_ids[1:])))

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from datetime import date
 from inspect import unwrap
+from uuid import UUID
 
 import numpy as np
 import polars as pl
@@ -547,3 +548,19 @@ def test_a_number_that_never_changed_is_forecast_and_scored(long_data):
     torch.testing.assert_close(forecast.mean, torch.full((30, 1), 100.1))
     assert ((forecast.variance > 0) & (forecast.variance < 1e-6)).all()
     assert math.isfinite(model.score(data, [7]))
+
+
+def test_ids_that_cannot_be_saved_are_refused_before_training(short_data, tmp_path):
+    data, passes = replace(short_data, node_ids=tuple(map(UUID, [f"{i:032}" for i in range(30)]))), []
+    with pytest.raises(CheckpointError, match=r"id UUID.* which JSON cannot keep"):
+        SphUnc(**SMALL).fit(data, checkpoint=tmp_path, verbose=False, callbacks=[passes.append])
+    assert passes == []
+
+
+def test_settings_of_another_type_are_refused_where_load_would(short_data, tmp_path):
+    model = SphUnc(**SMALL).fit(short_data, verbose=False)
+    for name, value in (("dim", "8"), ("dim", 8.0), ("dropout", "0.1")):
+        other = copy.copy(model).set_params(**{name: value})
+        for ask in (lambda m: m.fit(short_data, verbose=False), lambda m: m.save(tmp_path)):
+            with pytest.raises(ArgumentError, match=rf"{name} is {value!r}: input should be a valid"):
+                ask(other)

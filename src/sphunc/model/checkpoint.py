@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from pydantic import ValidationError
 from torch import Tensor
@@ -236,7 +237,12 @@ def saved_config(document: Mapping[str, Any]) -> SphUncConfig:
 
 
 def encode_id(one: Hashable) -> Any:
-    """Return an id as JSON: strings and numbers as they are, dates and tuples tagged; others are refused."""
+    """Return an id as JSON: strings and numbers as they are, dates and tuples tagged; others are refused.
+
+    Numbers and dates of numpy are those of Python, which equal them.
+    """
+    if isinstance(one, np.generic) and (plain := one.item()) == one:
+        one = plain
     if isinstance(one, datetime | date):
         return {"date" if type(one) is date else "datetime": one.isoformat()}
     if isinstance(one, tuple):
@@ -246,6 +252,12 @@ def encode_id(one: Hashable) -> Any:
     raise CheckpointError(
         f"id {one!r} is a {type(one).__name__}, which JSON cannot keep; use strings, numbers, dates or tuples of them"
     )
+
+
+def check_ids(data: TemporalHypergraph) -> None:
+    """Refuse ids and times that could not be saved, before anything is learned about them."""
+    for one in (*data.node_ids, data.times[-1]):
+        encode_id(one)
 
 
 def decode_id(one: Any) -> Hashable:

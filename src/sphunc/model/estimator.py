@@ -20,8 +20,8 @@ from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, check_features, known_of
 from sphunc.model.bundle import has_bundle, remove_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import MODEL, TRAINING, fingerprint, load_training, save_training
-from sphunc.model.config import SphUncConfig, check_setting
+from sphunc.model.checkpoint import MODEL, TRAINING, check_ids, fingerprint, load_training, save_training
+from sphunc.model.config import SphUncConfig, check_setting, plain_numbers
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
 from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
@@ -38,7 +38,6 @@ from sphunc.model.inputs import (
     check_origins,
     check_settings,
     check_times,
-    plain_numbers,
     writable_folder,
 )
 from sphunc.model.network import Network
@@ -159,6 +158,7 @@ class SphUnc(WhatIf):
         if folder is not None and resume is not None and not has_bundle(folder, TRAINING):
             return self._take_finished(folder, session)
         if folder is not None:
+            check_ids(session.data)
             writable_folder("checkpoint" if resume is None else "resume", folder)
         begun = None if folder is None or resume is None else load_training(folder, session)
         keep = None if folder is None else partial(save_training, folder, session)
@@ -266,6 +266,7 @@ class SphUnc(WhatIf):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into ``folder``: JSON and safetensors, replaced as one."""
         self._check_fitted("save")
+        check_settings(self._settings())
         learned = self.network_, self.structure_, self.temperature_, self.conformal_
         fitted = Fitted(*learned, self.history_, self.epochs_, self.fingerprint_)
         save_fitted(
