@@ -23,6 +23,7 @@ from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.checkpoint import MODEL, TRAINING, check_ids, fingerprint, load_training, save_training
 from sphunc.model.config import SphUncConfig, check_setting, plain_numbers
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
+from sphunc.model.extremes import check_extremes
 from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.grouping import regroup
@@ -291,7 +292,10 @@ class SphUnc(WhatIf):
         return Session(config, window, plan, seed, partial(_network, config, known), losses)
 
     def _prepare(self, data: TemporalHypergraph) -> TemporalHypergraph:
-        return regroup(align(data, self.known_), self.config_.grouping).to(check_device(self.device))
+        prepared = regroup(align(data, self.known_), self.config_.grouping).to(check_device(self.device))
+        encoder: Any = self.network_.encoder
+        check_extremes(prepared, encoder.mean, encoder.deviation)
+        return prepared
 
     def _take(self, config: SphUncConfig, known: Known, fitted: Fitted) -> None:
         self.config_, self.known_ = config, known
