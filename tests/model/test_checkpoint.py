@@ -139,7 +139,9 @@ def test_another_run_is_refused(stopped, long_data, change, message):
 
 
 def test_other_data_is_refused(stopped, short_data):
-    with pytest.raises(CheckpointError, match="a run with other data, or another split of it; resume with the same"):
+    with pytest.raises(
+        CheckpointError, match="a run with other data, another split of it, or other links told; resume"
+    ):
         load_training(stopped[1], session(short_data, scm=False))
 
 

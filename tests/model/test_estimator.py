@@ -271,7 +271,9 @@ def test_a_killed_fit_resumes_to_the_same_forecast(model, long_data, tmp_path, k
 def test_a_finished_run_is_not_taken_for_other_data(long_data, tmp_path):
     SphUnc(**SMALL).fit(long_data, checkpoint=tmp_path, verbose=False)
     other = replace(long_data, node_ids=tuple(f"other{i}" for i in range(long_data.num_nodes)))
-    with pytest.raises(CheckpointError, match=r"holds a model of other data, or of another split of it; resume"):
+    with pytest.raises(
+        CheckpointError, match=r"holds a model of other data, of another split of it, or of other links"
+    ):
         SphUnc(**SMALL).fit(other, resume=tmp_path, verbose=False)
 
 
@@ -281,10 +283,12 @@ def test_a_finished_run_notices_one_value_and_another_split(long_data, tmp_path)
     x[1, 2, 3] = 1.5 * long_data.x_mask[1, 2, 3]
     y[1, 2] = (y[1, 2] + 1) % 3 * long_data.y_mask[1, 2]
     for other in (replace(long_data, x=x), replace(long_data, y=y)):
-        with pytest.raises(CheckpointError, match="holds a model of other data, or of another split of it; resume"):
+        with pytest.raises(
+            CheckpointError, match="holds a model of other data, of another split of it, or of other links"
+        ):
             SphUnc(**SMALL).fit(other, resume=tmp_path, verbose=False)
     split = Split((0, 1, 2, 3), (4, 5), (6,), (7,))
-    with pytest.raises(CheckpointError, match="holds a model of other data, or of another split of it; resume"):
+    with pytest.raises(CheckpointError, match="holds a model of other data, of another split of it, or of other links"):
         SphUnc(**SMALL).fit(long_data, split, resume=tmp_path, verbose=False)
 
 

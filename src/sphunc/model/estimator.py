@@ -41,6 +41,7 @@ from sphunc.model.inputs import (
     check_times,
     writable_folder,
 )
+from sphunc.model.knowledge import Pair, check_knowledge
 from sphunc.model.network import Network
 from sphunc.model.objective import losses
 from sphunc.model.observed import observe
@@ -139,6 +140,8 @@ class SphUnc(WhatIf):
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: bool | None = None,
         callbacks: Sequence[Callback] = (),
+        forbidden: Iterable[Pair] | None = None,
+        required: Iterable[Pair] | None = None,
     ) -> SphUnc:
         """Learn from ``data``.
 
@@ -151,11 +154,14 @@ class SphUnc(WhatIf):
             checkpoint: folder to save every pass in, and the fitted model at the end.
             verbose: show progress; None does so on a terminal.
             callbacks: called with the :class:`~sphunc.model.history.EpochRecord` of every pass.
+            forbidden: links (source, target) between ids that do not exist, such as ``[("a01", "a02")]``.
+            required: links that exist, also between agents who never meet; at most 7 of one target.
         """
         data = check_data("fit", data)
         config, called = check_settings(self._settings()), check_callbacks(callbacks)
         folder = _folder(resume, checkpoint)
-        session = self._session(data, split, config)
+        told = check_knowledge(data, forbidden, required, scm=config.scm)
+        session = replace(self._session(data, split, config), knowledge=told)
         if folder is not None and resume is not None and not has_bundle(folder, TRAINING):
             return self._take_finished(folder, session)
         if folder is not None:
@@ -165,7 +171,8 @@ class SphUnc(WhatIf):
         keep = None if folder is None else partial(save_training, folder, session)
         with ProgressBar(verbose) as bar:
             carry, history = fit_stages(session, _all([bar, *called]), keep=keep, begun=begun)
-        fitted = replace(conclude(session, carry, history), fingerprint=fingerprint(session.data, session.plan))
+        digest = fingerprint(session.data, session.plan, session.knowledge)
+        fitted = replace(conclude(session, carry, history), fingerprint=digest)
         self._take(config, known_of(session.data), fitted)
         if folder is not None:
             self.save(folder)
@@ -314,10 +321,10 @@ class SphUnc(WhatIf):
                 f"{folder} holds a finished model that does not say which data it learned from; read it with "
                 "SphUnc.load, or begin anew with checkpoint="
             )
-        if finished.fingerprint_ != fingerprint(session.data, session.plan):
+        if finished.fingerprint_ != fingerprint(session.data, session.plan, session.knowledge):
             raise CheckpointError(
-                f"{folder} holds a model of other data, or of another split of it; resume with its data, or begin "
-                "anew with checkpoint="
+                f"{folder} holds a model of other data, of another split of it, or of other links told; resume with "
+                "these, or begin anew with checkpoint="
             )
         vars(self).update({name: value for name, value in vars(finished).items() if name.endswith("_")})
         return self

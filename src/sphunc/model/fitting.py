@@ -17,6 +17,7 @@ from sphunc.model.config import SphUncConfig
 from sphunc.model.conformal import ConformalScores
 from sphunc.model.extremes import check_extremes
 from sphunc.model.history import Callback, EpochRecord
+from sphunc.model.knowledge import Knowledge
 from sphunc.model.observed import observe
 from sphunc.model.outlook import Outlook
 from sphunc.model.plan import Plan
@@ -54,6 +55,7 @@ class Session:
         seed: of every random choice.
         make_network: from a generator to a fresh network.
         losses: the objective.
+        knowledge: links that cannot exist, and those that do.
     """
 
     config: SphUncConfig
@@ -62,6 +64,7 @@ class Session:
     seed: int
     make_network: Callable[[torch.Generator], nn.Module]
     losses: LossFunction
+    knowledge: Knowledge | None = None
 
     def generator(self, stream: int, index: int = 0) -> torch.Generator:
         """Return a generator of its own for each use, on the device of the data; networks are made on the CPU."""
@@ -216,7 +219,8 @@ def _structure(session: Session, network: Any, observed: Any, **options: Any) ->
         return no_structure(session.data.device)
     window = session.data.window(0, observed.num_times)
     projected = network.projected(observed)
-    return learn_structure(projected, window, max_lag=session.config.max_lag, seed=session.seed, **options)
+    options |= {"max_lag": session.config.max_lag, "seed": session.seed, "knowledge": session.knowledge}
+    return learn_structure(projected, window, **options)
 
 
 def renew_structure(session: Session, stage: Stage) -> None:

@@ -13,7 +13,8 @@ from sphunc._typing import Bool, Float, Links, Tensor
 from sphunc.causal import InfluenceGraph, discover
 from sphunc.causal.inputs import SHORTEST
 from sphunc.errors import DataError
-from sphunc.hypergraph import TemporalHypergraph
+from sphunc.hypergraph import TemporalHypergraph, comembers
+from sphunc.model.knowledge import Knowledge
 from sphunc.model.signal import lasting_components
 
 GRAPH_TENSORS = (
@@ -73,14 +74,17 @@ def learn_structure(
     seed: int,
     calibrate: bool = False,
     diagnose: bool = False,
+    knowledge: Knowledge | None = None,
 ) -> Structure:
     """Posterior over links from the projected features of the times in ``data``; none when there is too little to see.
 
     Fewer than 3 times, a single agent, no group of two, nobody seen twice, or states that never change leave the
-    structure empty.
+    structure empty; so does ``knowledge`` that forbids all links. Links that it requires need no group.
     """
-    too_little = projected.shape[0] < SHORTEST or projected.shape[1] < 2 or not bool((data.hyperedge_size > 1).any())
-    if too_little:
+    told = {} if knowledge is None else knowledge.links(data.node_ids)
+    told = {name: links.to(projected.device) for name, links in told.items() if links is not None}
+    too_little = projected.shape[0] < SHORTEST or projected.shape[1] < 2
+    if too_little or not _has_candidates(data, told):
         return no_structure(projected.device)
     try:
         graph = discover(
@@ -91,10 +95,20 @@ def learn_structure(
             seed=seed,
             calibrate=calibrate,
             diagnose=diagnose,
+            **told,
         )
     except DataError:  # states that never change: nothing to explain, hence nothing to learn
         return no_structure(projected.device)
     return of_graph(graph, projected.dtype)
+
+
+def _has_candidates(data: TemporalHypergraph, told: Mapping[str, Tensor]) -> bool:
+    if "required" in told:
+        return True
+    if "forbidden" not in told:
+        return bool((data.hyperedge_size > 1).any())
+    forbidden = set(map(tuple, told["forbidden"].mT.tolist()))
+    return any(pair not in forbidden for pair in map(tuple, comembers(data).mT.tolist()))
 
 
 def of_graph(graph: InfluenceGraph, dtype: torch.dtype = torch.float32) -> Structure:
