@@ -95,7 +95,8 @@ def learn_structure(
             seed=seed,
             calibrate=calibrate,
             diagnose=diagnose,
-            **told,
+            forbidden=told.get("forbidden"),
+            required=told.get("required"),
         )
     except DataError:  # states that never change: nothing to explain, hence nothing to learn
         return no_structure(projected.device)
