@@ -1,6 +1,8 @@
 """Columns of numbers are called after them, however many there are."""
 
-from sphunc.causal.columns import column_ends
+from datetime import date
+
+from sphunc.causal.columns import column_ends, id_column
 
 
 def test_names_come_first_and_a_single_number_needs_none() -> None:
@@ -8,3 +10,18 @@ def test_names_come_first_and_a_single_number_needs_none() -> None:
     assert column_ends(("valence", "arousal"), 2) == ("_valence", "_arousal")
     assert column_ends((), 1) == ("",)
     assert column_ends((), 2) == ("_0", "_1")
+
+
+def test_ids_of_mixed_types_stay_apart() -> None:
+    mixed = (1, "1", 2.5, ("x", 1))
+    assert id_column(mixed) == ["1", "'1'", "2.5", "('x', 1)"]
+    assert len(set(id_column((("x", 1), ("x", "1"))))) == 2
+    assert id_column(("ann", 7)) == ["ann", "7"]
+
+
+def test_ids_of_one_type_stay_as_they_are() -> None:
+    days = (date(2020, 1, 1), date(2020, 1, 2))
+    assert id_column(("a", "b")) == ["a", "b"]
+    assert id_column((1, 2)) == [1, 2]
+    assert id_column(days) == list(days)
+    assert id_column(()) == []

@@ -124,3 +124,9 @@ def test_the_size_of_an_effect_on_numbers_is_in_their_unit() -> None:
     torch.testing.assert_close(small.size, 1e-30 * plain.size, atol=0.0, rtol=1e-5)
     scaled = [1e-30 * size for size in plain.to_frame()["effect"]]
     assert small.to_frame()["effect"].to_list() == pytest.approx(scaled, rel=1e-5, abs=0.0)
+
+
+def test_agents_of_mixed_types_stay_apart_in_frames() -> None:
+    mixed = effect(agents=(1, "1", 2.5, ("x", 1)))
+    assert mixed.to_frame()["agent"].to_list() == ["1", "'1'", "2.5", "('x', 1)"] * H
+    assert sorted(mixed.top_affected()["agent"]) == ["'1'", "('x', 1)", "2.5"]

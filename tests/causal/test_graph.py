@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import networkx
 import numpy as np
 import pytest
@@ -70,3 +72,9 @@ def test_varied_strengths_scatter_around_the_mean(graph):
     sure = int(graph.probability.argmax())
     values = drawn.strengths[drawn.gates[:, sure], sure]
     assert float(values.mean()) == pytest.approx(float(graph.strength[sure]), abs=0.2 * float(graph.deviation[sure]))
+
+
+def test_agents_of_mixed_types_stay_apart_in_frames(graph):
+    mixed = replace(graph, agents=(1, "1", *range(2, graph.num_agents)))
+    assert mixed.agents_to_frame()["agent"].n_unique() == graph.num_agents
+    assert set(mixed.to_frame()["source"]) == set(mixed.agents_to_frame()["agent"])

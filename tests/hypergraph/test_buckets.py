@@ -120,3 +120,15 @@ def test_groups_among_their_members_are_the_same_groups():
 def test_nobody_is_a_member_where_nobody_meets():
     members, few = among_members(group_by_size(torch.zeros(2, 0).long(), num_nodes=3, num_hyperedges=0))
     assert members.numel() == few.num_nodes == 0
+
+
+@pytest.mark.parametrize("far", [10**10, 2**63 - 2])
+def test_groups_may_be_named_by_large_numbers(far):
+    index = torch.tensor([[2, 0, 1, 0, 3, 2], [far, far, 7, 7, 7, 3]])
+    near = torch.stack([index[0], torch.tensor([2, 2, 1, 1, 1, 0])])
+    groups = group_by_size(index, num_nodes=4, num_hyperedges=far + 1)
+    wanted = group_by_size(near, num_nodes=4, num_hyperedges=3)
+    assert groups.hyperedge.tolist() == [far, far, 7, 7, 7]
+    assert torch.equal(groups.node, wanted.node)
+    assert torch.equal(groups.share, wanted.share)
+    assert groups.shapes == wanted.shapes

@@ -12,7 +12,7 @@ import torch
 
 import sphunc
 from sphunc.errors import CheckpointError
-from sphunc.model.bundle import FORMAT, has_bundle, read_bundle, read_words, remove_bundle, write_bundle
+from sphunc.model.bundle import FORMAT, SEAL, has_bundle, read_bundle, read_words, remove_bundle, sealed, write_bundle
 
 
 @pytest.fixture
@@ -119,6 +119,29 @@ def test_another_kind_of_bundle_is_refused(folder):
         read_bundle(folder, "training")
 
 
+@pytest.mark.parametrize("change", [{"answer": 43}, {"answer": None}, {"more": 1}, {SEAL: "0"}, {SEAL: None}])
+def test_an_edited_document_is_refused(folder, change):
+    path = folder / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(
+        CheckpointError, match=r"model.json does not hold what sphunc wrote: an entry is damaged or was"
+    ):
+        read_bundle(folder, "model")
+
+
+def test_a_flipped_digit_is_noticed(folder):
+    path = folder / "model.json"
+    path.write_text(path.read_text().replace('"answer": 42', '"answer": 52'))
+    with pytest.raises(CheckpointError, match=r"model.json does not hold what sphunc wrote"):
+        read_bundle(folder, "model")
+
+
+def test_what_json_changes_on_the_way_keeps_its_digest(tmp_path):
+    document = {"pair": (1, 2), "by number": {3: "x"}, "odd": [math.nan, math.inf, 1e-300, 0.1], "text": "für"}
+    write_bundle(tmp_path, "model", document, {})
+    assert read_bundle(tmp_path, "model")[0]["by number"] == {"3": "x"}
+
+
 @dataclass(frozen=True)
 class Words:
     answer: int
@@ -140,6 +163,6 @@ def test_bytes_that_are_no_tensors_are_refused(folder):
     tensors_file(folder).write_bytes(b"not tensors")
     path = folder / "model.json"
     document = json.loads(path.read_text()) | {"sha256": hashlib.sha256(b"not tensors").hexdigest()}
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     with pytest.raises(CheckpointError, match="is no safetensors file"):
         read_bundle(folder, "model")

@@ -4,15 +4,19 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
+from uuid import UUID
 
+import numpy as np
 import pytest
 import torch
 from standin import session
 
 from sphunc.errors import CheckpointError
-from sphunc.model.checkpoint import decode_id, encode_id, fingerprint, load_training, save_training
+from sphunc.model.bundle import sealed
+from sphunc.model.checkpoint import check_ids, decode_id, encode_id, fingerprint, load_training, save_training
 from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import conclude, fit_stages
 from sphunc.model.plan import make_plan
@@ -135,7 +139,9 @@ def test_another_run_is_refused(stopped, long_data, change, message):
 
 
 def test_other_data_is_refused(stopped, short_data):
-    with pytest.raises(CheckpointError, match="a run with other data, or another split of it; resume with the same"):
+    with pytest.raises(
+        CheckpointError, match="a run with other data, another split of it, or other links told; resume"
+    ):
         load_training(stopped[1], session(short_data, scm=False))
 
 
@@ -144,7 +150,7 @@ def test_a_damaged_document_is_named(stopped):
     path = folder / "training.json"
     document = json.loads(path.read_text())
     del document["history"]
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     with pytest.raises(CheckpointError, match="misses 'history'; it is damaged"):
         load_training(folder, made)
 
@@ -166,7 +172,7 @@ def test_a_wrong_type_is_named(stopped, part, change, words):
     path = folder / "training.json"
     document = json.loads(path.read_text())
     document[part] = {**document[part], **change} if change else change
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     with pytest.raises(CheckpointError, match=words):
         load_training(folder, made)
 
@@ -177,7 +183,7 @@ def test_an_entry_that_is_missing_is_named(stopped, lost):
     path = folder / "training.json"
     document = json.loads(path.read_text())
     del document["stage"][lost]
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     with pytest.raises(CheckpointError, match=rf"training.json misses 'stage.{lost}'; it is damaged"):
         load_training(folder, made)
 
@@ -210,3 +216,17 @@ def test_what_is_no_id_is_refused(one):
 def test_ids_that_json_cannot_keep_are_refused():
     with pytest.raises(CheckpointError, match=r"id frozenset.* is a frozenset, which JSON cannot keep"):
         encode_id(frozenset())
+
+
+def test_ids_of_numpy_are_kept_as_those_of_python():
+    given = (np.int64(3), np.float32(0.5), np.bool_(True), np.datetime64("2020-01-02"), (np.int8(1), "a"))
+    back = decode_id(json.loads(json.dumps(encode_id(given))))
+    assert back == (3, 0.5, True, date(2020, 1, 2), (1, "a"))
+    with pytest.raises(CheckpointError, match="is a datetime64, which JSON cannot keep"):
+        encode_id(np.datetime64("2020-01-02T03:04:05.000000001", "ns"))  # finer than dates of Python
+
+
+def test_ids_are_looked_at_before_training(long_data):
+    check_ids(long_data)
+    with pytest.raises(CheckpointError, match=r"id UUID.* is a UUID, which JSON cannot keep; use strings, numbers"):
+        check_ids(replace(long_data, node_ids=(UUID(int=0), *long_data.node_ids[1:])))

@@ -1,10 +1,11 @@
 """Settings are one frozen value: documented, checked, the same after JSON, with presets that differ where they say."""
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from sphunc.errors import ArgumentError
-from sphunc.model.config import ABLATIONS, SphUncConfig
+from sphunc.model.config import ABLATIONS, SphUncConfig, plain_numbers
 
 
 def test_every_setting_is_described():
@@ -69,3 +70,22 @@ def test_values_out_of_range_are_named(settings, message):
 def test_what_is_read_from_elsewhere_is_checked_alike():
     with pytest.raises(ValidationError, match="dim is 1: input should be greater than or equal to 2"):
         SphUncConfig.model_validate({"dim": 1})
+
+
+def test_plain_numbers_are_those_of_python() -> None:
+    plain = plain_numbers({"dim": np.int64(8), "dropout": np.float32(0.5), "scm": np.bool_(True), "device": "cpu"})
+    assert plain == {"dim": 8, "dropout": 0.5, "scm": True, "device": "cpu"}
+    assert [type(value) for value in plain.values()] == [int, float, bool, str]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dim", "8"), ("dim", 8.0), ("dropout", "0.1"), ("scm", 1), ("epochs", True)]
+)
+def test_nothing_is_taken_for_a_number_that_is_none(name, value):
+    with pytest.raises(ArgumentError, match=rf"{name} is {value!r}: input should be a valid"):
+        SphUncConfig(**{name: value})
+
+
+def test_numbers_of_numpy_are_numbers():
+    config = SphUncConfig(dim=np.int64(8), dropout=np.float64(0.5), learning_rate=1, scm=np.bool_(False))
+    assert config == SphUncConfig(dim=8, dropout=0.5, learning_rate=1.0, scm=False)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from datetime import date
 from inspect import unwrap
+from uuid import UUID
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,7 @@ from sphunc.errors import (
 )
 from sphunc.hypergraph import Split, scramble_future, time_split
 from sphunc.model import estimator
+from sphunc.model.bundle import sealed
 from sphunc.model.config import SphUncConfig
 from sphunc.model.estimator import SphUnc
 
@@ -184,7 +186,7 @@ def test_ids_that_became_text_are_told_of(short_data):
     numbered = replace(short_data, node_ids=tuple(range(short_data.num_nodes)))
     model = fitted(numbered, scm=True, structure_epochs=0)
     text = replace(short_data, node_ids=tuple(map(str, range(short_data.num_nodes))))
-    with pytest.warns(UserWarning, match=r"all learned links are left out; 30 would be .* 0 \(int\) for '0' \(str\)"):
+    with pytest.warns(UserWarning, match=r"have no learned links; 30 of them would .* 0 \(int\) for '0' \(str\)"):
         model.predict(text)
 
 
@@ -269,7 +271,9 @@ def test_a_killed_fit_resumes_to_the_same_forecast(model, long_data, tmp_path, k
 def test_a_finished_run_is_not_taken_for_other_data(long_data, tmp_path):
     SphUnc(**SMALL).fit(long_data, checkpoint=tmp_path, verbose=False)
     other = replace(long_data, node_ids=tuple(f"other{i}" for i in range(long_data.num_nodes)))
-    with pytest.raises(CheckpointError, match=r"holds a model of other data, or of another split of it; resume"):
+    with pytest.raises(
+        CheckpointError, match=r"holds a model of other data, of another split of it, or of other links"
+    ):
         SphUnc(**SMALL).fit(other, resume=tmp_path, verbose=False)
 
 
@@ -279,10 +283,12 @@ def test_a_finished_run_notices_one_value_and_another_split(long_data, tmp_path)
     x[1, 2, 3] = 1.5 * long_data.x_mask[1, 2, 3]
     y[1, 2] = (y[1, 2] + 1) % 3 * long_data.y_mask[1, 2]
     for other in (replace(long_data, x=x), replace(long_data, y=y)):
-        with pytest.raises(CheckpointError, match="holds a model of other data, or of another split of it; resume"):
+        with pytest.raises(
+            CheckpointError, match="holds a model of other data, of another split of it, or of other links"
+        ):
             SphUnc(**SMALL).fit(other, resume=tmp_path, verbose=False)
     split = Split((0, 1, 2, 3), (4, 5), (6,), (7,))
-    with pytest.raises(CheckpointError, match="holds a model of other data, or of another split of it; resume"):
+    with pytest.raises(CheckpointError, match="holds a model of other data, of another split of it, or of other links"):
         SphUnc(**SMALL).fit(long_data, split, resume=tmp_path, verbose=False)
 
 
@@ -291,7 +297,7 @@ def test_a_finished_run_that_does_not_tell_its_data_is_not_taken(long_data, tmp_
     path = tmp_path / "model.json"
     document = json.loads(path.read_text())
     del document["fingerprint"]
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     assert SphUnc.load(tmp_path).fingerprint_ == ""
     with pytest.raises(CheckpointError, match=r"does not say which data it learned from; read it with SphUnc.load"):
         SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)
@@ -546,3 +552,19 @@ def test_a_number_that_never_changed_is_forecast_and_scored(long_data):
     torch.testing.assert_close(forecast.mean, torch.full((30, 1), 100.1))
     assert ((forecast.variance > 0) & (forecast.variance < 1e-6)).all()
     assert math.isfinite(model.score(data, [7]))
+
+
+def test_ids_that_cannot_be_saved_are_refused_before_training(short_data, tmp_path):
+    data, passes = replace(short_data, node_ids=tuple(map(UUID, [f"{i:032}" for i in range(30)]))), []
+    with pytest.raises(CheckpointError, match=r"id UUID.* which JSON cannot keep"):
+        SphUnc(**SMALL).fit(data, checkpoint=tmp_path, verbose=False, callbacks=[passes.append])
+    assert passes == []
+
+
+def test_settings_of_another_type_are_refused_where_load_would(short_data, tmp_path):
+    model = SphUnc(**SMALL).fit(short_data, verbose=False)
+    for name, value in (("dim", "8"), ("dim", 8.0), ("dropout", "0.1")):
+        other = copy.copy(model).set_params(**{name: value})
+        for ask in (lambda m: m.fit(short_data, verbose=False), lambda m: m.save(tmp_path)):
+            with pytest.raises(ArgumentError, match=rf"{name} is {value!r}: input should be a valid"):
+                ask(other)

@@ -111,3 +111,7 @@ def test_target_continues_a_regular_calendar(times, index, label):
 def test_numbers_have_a_confidence_too():
     forecast = numbers()
     assert forecast.to_frame()["confidence"].to_list() == (1.0 - forecast.total).tolist()
+
+
+def test_agents_of_mixed_types_stay_apart_in_the_frame():
+    assert classes(agents=(1, "1")).to_frame()["agent"].to_list() == ["1", "'1'"]

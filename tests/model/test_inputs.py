@@ -21,7 +21,6 @@ from sphunc.model.inputs import (
     check_settings,
     check_times,
     devices,
-    plain_numbers,
     writable_folder,
 )
 from sphunc.worlds import simulate
@@ -165,12 +164,6 @@ def test_switches_and_words_are_left_to_the_configuration() -> None:
         check_settings({"geometry": True})
     with pytest.raises(ArgumentError, match="'warp' is not a setting of SphUnc"):
         check_settings({"warp": True})
-
-
-def test_plain_numbers_are_those_of_python() -> None:
-    plain = plain_numbers({"dim": np.int64(8), "dropout": np.float32(0.5), "scm": np.bool_(True), "device": "cpu"})
-    assert plain == {"dim": 8, "dropout": 0.5, "scm": True, "device": "cpu"}
-    assert [type(value) for value in plain.values()] == [int, float, bool, str]
 
 
 def test_numbers_keep_their_noise() -> None:

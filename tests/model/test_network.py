@@ -14,6 +14,7 @@ from sphunc.model.run import Run
 from sphunc.model.signal import outcome_directions
 from sphunc.model.step import LASTING
 from sphunc.model.targets import targets_of
+from sphunc.nn.aleatoric import squashed_variance
 from sphunc.nn.concentration import HIGHEST, LOWEST, cap
 from sphunc.worlds import simulate
 
@@ -500,3 +501,15 @@ def test_what_is_learned_from_numbers_does_not_hang_on_their_unit(unit: float) -
     assert torch.equal(unit * runs[0].mean, runs[1].mean)
     assert torch.equal(runs[0].variance, runs[1].variance)
     assert torch.equal(unit * runs[0].unit, runs[1].unit)
+
+
+def test_the_epistemic_part_is_told_also_where_it_does_not_count() -> None:
+    data = world()
+    run = make(data)(observe(data), LINKS, GATES)
+    alone = make(data, uncertainty="aleatoric")(observe(data), LINKS, GATES)
+    assert bool((alone.epistemic_scaled > 0).any())
+    assert torch.equal(alone.epistemic_scaled, run.epistemic_scaled)
+    assert not torch.equal(alone.total, run.total)
+    network = make(data, uncertainty="aleatoric")
+    wanted = network.fusion(torch.zeros_like(alone.total), squashed_variance(alone.variance))
+    assert torch.equal(alone.total, wanted)

@@ -10,6 +10,7 @@ from standin import StandIn, session
 
 from sphunc.errors import CheckpointError
 from sphunc.model.alignment import Known
+from sphunc.model.bundle import sealed
 from sphunc.model.fitting import conclude, fit_stages
 from sphunc.model.saving import load_fitted, save_fitted
 
@@ -35,7 +36,7 @@ def folder(made, tmp_path):
 def edit(folder, **changes):
     path = folder / "model.json"
     document = json.loads(path.read_text()) | changes
-    path.write_text(json.dumps({key: value for key, value in document.items() if value is not None}))
+    path.write_text(json.dumps(sealed({key: value for key, value in document.items() if value is not None})))
 
 
 def put(folder, place, *value):
@@ -49,7 +50,7 @@ def put(folder, place, *value):
         inner[last] = value[0]
     else:
         del inner[last]
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
 
 
 def test_everything_survives(made, folder):

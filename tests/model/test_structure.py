@@ -1,6 +1,7 @@
 """Structures move to other agents by id, survive a round trip, and are empty where nothing can be learned."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ import torch
 from sphunc.causal import discover
 from sphunc.hypergraph import assemble
 from sphunc.model.signal import lasting_components
+from sphunc.model.situation import posterior
 from sphunc.model.structure import (
     Structure,
     learn_structure,
@@ -72,11 +74,17 @@ def test_strangers_have_no_links():
 def test_ids_of_another_type_are_told_of():
     numbers = (1, 2, 3)
     with pytest.warns(
-        UserWarning, match=r"no agent of the data is known.*; 2 would be .* such as 1 \(int\) for '1' \(str"
+        UserWarning,
+        match=r"3 of the 3 agents of the data are not known.*; 2 of them would .* as 1 \(int\) for '1' \(str",
     ):
         assert place(ABC, numbers, ("1", "2", "x"))[0].shape == (2, 0)
-    assert place(ABC, numbers, ("1", 2, 3))[0].shape == (2, 1)  # some are known: the others are newcomers
+    with pytest.warns(UserWarning, match=r"2 of the 4 agents of the data are not known.*; 1 of them would be known"):
+        assert place(ABC, numbers, ("1", 2, 3, "x"))[0].shape == (2, 1)  # also where some are known
     assert place(no_structure(), numbers, ("1", "2"))[0].shape == (2, 0)  # there is nothing to lose
+
+
+def test_newcomers_whose_ids_look_like_those_of_others_are_no_matter():
+    assert place(ABC, (1, 2, 3), (1, 2, 3, "3", "new"))[0].shape == (2, 3)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +117,24 @@ def test_gates_are_posterior_means_and_survive_a_round_trip():
     assert back.graph.to_frame().equals(structure.graph.to_frame())
     assert back.confidence == structure.confidence
     assert torch.equal(of_graph(back.graph).gates, structure.gates)
+
+
+def test_links_at_a_longer_lag_do_not_act():
+    data = together(5, 4)
+    graph = discover(moving(), data=data, max_lag=1, calibrate=False, diagnose=False)
+    structure = of_graph(replace(graph, lag=torch.tensor([1, 2, 1, 2])))
+    graph = structure.graph
+    late = graph.lag > 1
+    assert not structure.gates[late].any()
+    assert bool((structure.gates[~late] != 0).all())
+    assert bool((graph.strength != 0).all())  # it is known all the same
+    found = int((late & (graph.probability > 0.5)).sum())
+    note = f"{int(late.sum())} candidate links, {found} of them above probability 0.5, are at a lag above 1: forecasts"
+    assert [one for one in graph.notes if one.startswith(note)] == [graph.notes[-1]]
+    assert of_graph(graph).graph.notes == graph.notes
+    drawn = posterior(structure, data.node_ids, data.node_ids, 40, 0)
+    assert not drawn.strengths[:, late].any()
+    assert bool(drawn.strengths[:, ~late].any())
 
 
 def test_no_structure_survives_a_round_trip():

@@ -161,5 +161,7 @@ def test_a_loss_that_explodes_is_reported(long_data):
     config, stage = stage_of(long_data, scm=False, learning_rate=0.004)
     with torch.no_grad():
         stage.members[0].network.readout.fill_(math.nan)
-    with pytest.raises(ArgumentError, match=r"learning_rate is 0.004, and the loss became nan in pass 0; choose a sm"):
+    with pytest.raises(
+        ArgumentError, match=r"learning_rate is 0.004, and training diverged in pass 0 \(the loss became nan\); choose"
+    ):
         advance(stage, config, losses)

@@ -215,3 +215,8 @@ def test_other_types_than_those_annotated_are_refused_in_words():
         call(made(), features(), INDEX.tolist())
     with pytest.raises(ArgumentTypeError, match=r"num_edges is 5\.0, a float; give a whole number, 0 or more"):
         call(made(), features(), INDEX, num_edges=5.0)
+
+
+def test_hyperedges_may_be_numbered_far_apart():
+    far = torch.stack([INDEX[0], INDEX[1] * 10**15])
+    assert torch.equal(made()(features(), far), made()(features(), INDEX))

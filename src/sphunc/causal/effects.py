@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sphunc._typing import Float, Whole
-from sphunc.causal.columns import column_ends
+from sphunc.causal.columns import column_ends, id_column
 from sphunc.causal.counts import whole_number
 from sphunc.causal.graph import ASSUMPTIONS
 from sphunc.causal.interventions import Plan
@@ -169,7 +169,7 @@ class Effect:
         """One row per step and agent: laws with and without the intervention, size of the effect, entropies."""
         H, N = self.entropies.shape
         times = pl.Series([time for time in self.times for _ in range(N)], strict=False)
-        columns: dict[str, Any] = {"agent": list(self.agents) * H, "time": times}
+        columns: dict[str, Any] = {"agent": id_column(self.agents) * H, "time": times}
         columns["intervened"] = self.intervened.tolist() * H
         columns |= self._outcome_columns()
         for name, values in (
@@ -189,8 +189,9 @@ class Effect:
         size = torch.where(self.intervened, -1.0, self.size)
         order = torch.argsort(size, descending=True, stable=True)[: min(count, int((~self.intervened).sum()))]
         largest = self.difference[order].abs().argmax(-1)
+        ids = id_column(self.agents)
         columns: dict[str, Any] = {
-            "agent": [self.agents[i] for i in order.tolist()],
+            "agent": [ids[i] for i in order.tolist()],
             "effect": size[order].tolist(),
             "error": self.effect_error[order, largest].tolist(),
         }

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sphunc._typing import Float, Whole
+from sphunc.causal.columns import id_column
 from sphunc.causal.counts import seed_number, whole_number
 from sphunc.causal.sampling import Structures, sample_gates
 from sphunc.causal.verdict import verdict
@@ -119,12 +120,12 @@ class InfluenceGraph:
 
     def to_frame(self) -> pl.DataFrame:
         """All candidate links, most probable first: source, target, probability, strength, lag."""
-        order = self._order()
+        order, ids = self._order(), id_column(self.agents)
         source, target = self.links[:, order].tolist()
         return pl.DataFrame(
             {
-                "source": [self.agents[k] for k in source],
-                "target": [self.agents[k] for k in target],
+                "source": [ids[k] for k in source],
+                "target": [ids[k] for k in target],
                 "probability": self.probability[order].tolist(),
                 "strength": self.strength[order].tolist(),
                 "lag": self.lag[order].tolist(),
@@ -136,7 +137,7 @@ class InfluenceGraph:
         expected = torch.zeros_like(self.entropy).index_add_(0, self.links[1], self.probability)
         return pl.DataFrame(
             {
-                "agent": list(self.agents),
+                "agent": id_column(self.agents),
                 "candidates": torch.bincount(self.links[1], minlength=self.num_agents).tolist(),
                 "expected_parents": expected.tolist(),
                 "entropy": self.entropy.tolist(),

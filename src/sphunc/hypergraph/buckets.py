@@ -75,15 +75,16 @@ def group_by_size(hyperedge_index: Memberships, *, num_nodes: int, num_hyperedge
     """
     _check_range("hyperedge_index[0]", hyperedge_index[0], num_nodes, "num_nodes")
     _check_range("hyperedge_index[1]", hyperedge_index[1], num_hyperedges, "num_hyperedges")
-    node, edge = _sorted_memberships(hyperedge_index, num_nodes)
-    size = torch.bincount(edge, minlength=num_hyperedges)[edge]
+    names, edge = _numbered(hyperedge_index[1], num_hyperedges)
+    node, edge = _sorted_memberships(hyperedge_index[0], edge, num_nodes)
+    size = torch.bincount(edge)[edge]
     order = torch.argsort(size, stable=True)
     order = order[size[order] > 1]
     node, edge = node[order], edge[order]
     sizes, memberships = torch.unique_consecutive(size[order], return_counts=True)
     shapes = tuple((n // s, s) for s, n in zip(sizes.tolist(), memberships.tolist(), strict=True))
     share = torch.bincount(node, minlength=num_nodes).to(torch.get_default_dtype()).reciprocal()[node]
-    return Buckets(node, edge, share, shapes, num_nodes, num_hyperedges)
+    return Buckets(node, edge if names is None else names[edge], share, shapes, num_nodes, num_hyperedges)
 
 
 def group_over_time(data: TemporalHypergraph) -> Buckets:
@@ -131,8 +132,14 @@ def weighted_share(groups: Buckets, weight: Float[Tensor, " edge"]) -> Float[Ten
     return of_membership / torch.where(total > 0, total, 1.0)[groups.node]
 
 
-def _sorted_memberships(hyperedge_index: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
-    key = hyperedge_index[1] * max(num_nodes, 1) + hyperedge_index[0]
+def _numbered(edge: Tensor, num_hyperedges: int) -> tuple[Tensor | None, Tensor]:
+    # A count per group is no matter where groups are as many as memberships, but may not fit into memory where groups
+    # are named by large numbers: these are counted anew, and the names kept.
+    return (None, edge) if num_hyperedges <= len(edge) else torch.unique(edge, return_inverse=True)
+
+
+def _sorted_memberships(node: Tensor, edge: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+    key = edge * max(num_nodes, 1) + node
     if key.numel() > 1 and not bool((key[1:] > key[:-1]).all()):
         key = torch.unique(key)
     return key % max(num_nodes, 1), torch.div(key, max(num_nodes, 1), rounding_mode="floor")

@@ -1,7 +1,8 @@
 """Bundles on disk: one JSON document and its tensors (safetensors), replaced as one, never half written, no pickle.
 
 The tensors go to a file named by their digest; the document, which names that file, is then swapped in by one atomic
-rename. Whoever reads finds the old pair or the new one, whenever the writer is killed.
+rename. Whoever reads finds the old pair or the new one, whenever the writer is killed. The document carries a digest of
+its own entries: one that was damaged or edited is refused.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from sphunc.errors import CheckpointError
 
 FORMAT = 6
 """Version of the layout; readers refuse any other."""
+SEAL = "document_sha256"
+"""Entry of a document that holds the digest of the others."""
 # From the metadata: the package that carries the same number in its __init__ names what is built on this module.
 VERSION = version("sphunc")
 Words = TypeVar("Words")
@@ -37,10 +40,18 @@ def write_bundle(folder: Path, name: str, document: Mapping[str, Any], tensors: 
     file = f"{name}-{digest[:16]}.safetensors"
     header = {"format": FORMAT, "sphunc": VERSION, "kind": name, "tensors": file, "sha256": digest}
     _replace(folder / file, blob)
-    _replace(folder / f"{name}.json", json.dumps({**header, **document}, indent=1).encode())
+    _replace(folder / f"{name}.json", json.dumps(sealed({**header, **document}), indent=1).encode())
     for old in folder.glob(f"{name}-*.safetensors"):
         if old.name != file:
             old.unlink(missing_ok=True)
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the digest of all its other entries, in place of what it had."""
+    entries = {key: value for key, value in document.items() if key != SEAL}
+    # By way of JSON, which makes lists of tuples and text of keys: what is read has the digest of what was written.
+    text = json.dumps(json.loads(json.dumps(entries)), sort_keys=True)
+    return {**entries, SEAL: hashlib.sha256(text.encode()).hexdigest()}
 
 
 def read_bundle(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -114,6 +125,11 @@ def _document(path: Path, name: str) -> dict[str, Any]:
         raise CheckpointError(
             f"{path} has format {document['format']}, written by sphunc {document['sphunc']}; this is sphunc "
             f"{VERSION}, whose models have format {FORMAT}: fit again"
+        )
+    if document.get(SEAL) != sealed(document)[SEAL]:
+        raise CheckpointError(
+            f"{path} does not hold what sphunc wrote: an entry is damaged or was edited; copy the folder again, or fit "
+            "with other settings"
         )
     if document["kind"] != name or Path(document["tensors"]).name != document["tensors"]:
         raise CheckpointError(f"{path} holds a bundle of kind {document['kind']!r}, not {name!r}")

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from pydantic import ValidationError
 from torch import Tensor
@@ -20,6 +21,7 @@ from sphunc.model.bundle import read_bundle, read_words, write_bundle
 from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import Begun, Carry, Session, stage_names
 from sphunc.model.history import EpochRecord
+from sphunc.model.knowledge import Knowledge
 from sphunc.model.outlook import Outlook
 from sphunc.model.plan import Plan
 from sphunc.model.structure import structure_from, structure_state
@@ -70,8 +72,8 @@ class _TrainingWords:
     history: list[EpochRecord]
 
 
-def fingerprint(data: TemporalHypergraph, plan: Plan | None = None) -> str:
-    """Digest of everything that training reads: tensors, ids, names, times; and of what it does with which."""
+def fingerprint(data: TemporalHypergraph, plan: Plan | None = None, knowledge: Knowledge | None = None) -> str:
+    """Digest of everything that training reads: tensors, ids, names, times, links told; and of what it does with it."""
     digest = hashlib.sha256()
     for name, value in tensors_of(data).items():
         digest.update(f"{name}{tuple(value.shape)}{value.dtype}".encode())
@@ -79,6 +81,8 @@ def fingerprint(data: TemporalHypergraph, plan: Plan | None = None) -> str:
     names = data.feature_names, data.class_names, data.outcome_names
     digest.update(repr((data.node_ids, *names, data.times)).encode())
     digest.update(repr(plan).encode())
+    if knowledge is not None:
+        digest.update(repr([sorted(map(repr, pairs)) for pairs in (knowledge.forbidden, knowledge.required)]).encode())
     return digest.hexdigest()
 
 
@@ -89,7 +93,7 @@ def save_training(folder: Path, session: Session, stage: Stage, carry: Carry, hi
     document = {
         "config": session.config.model_dump(),
         "seed": session.seed,
-        "data": fingerprint(session.data, session.plan),
+        "data": fingerprint(session.data, session.plan, session.knowledge),
         "stage": words,
         "carry": carried,
         "history": [asdict(record) for record in history],
@@ -114,12 +118,12 @@ def load_training(folder: Path, session: Session) -> Begun:
 
 
 def _check_same(folder: Path, document: Mapping[str, Any], session: Session) -> None:
-    data = fingerprint(session.data, session.plan)
+    data = fingerprint(session.data, session.plan, session.knowledge)
     now = {"config": session.config.model_dump(), "seed": session.seed, "data": data}
     for name, value in now.items():
         saved = document.get(name)
         if saved != value:
-            which = "other data, or another split of it" if name == "data" else f"another {name}"
+            which = "other data, another split of it, or other links told" if name == "data" else f"another {name}"
             if isinstance(saved, dict) and isinstance(value, dict):
                 differ = [key for key in value if saved.get(key) != value[key]]
                 which = f"another config ({', '.join(f'{key} was {saved.get(key)!r}' for key in differ)})"
@@ -236,7 +240,12 @@ def saved_config(document: Mapping[str, Any]) -> SphUncConfig:
 
 
 def encode_id(one: Hashable) -> Any:
-    """Return an id as JSON: strings and numbers as they are, dates and tuples tagged; others are refused."""
+    """Return an id as JSON: strings and numbers as they are, dates and tuples tagged; others are refused.
+
+    Numbers and dates of numpy are those of Python, which equal them.
+    """
+    if isinstance(one, np.generic) and (plain := one.item()) == one:
+        one = plain
     if isinstance(one, datetime | date):
         return {"date" if type(one) is date else "datetime": one.isoformat()}
     if isinstance(one, tuple):
@@ -246,6 +255,12 @@ def encode_id(one: Hashable) -> Any:
     raise CheckpointError(
         f"id {one!r} is a {type(one).__name__}, which JSON cannot keep; use strings, numbers, dates or tuples of them"
     )
+
+
+def check_ids(data: TemporalHypergraph) -> None:
+    """Refuse ids and times that could not be saved, before anything is learned about them."""
+    for one in (*data.node_ids, data.times[-1]):
+        encode_id(one)
 
 
 def decode_id(one: Any) -> Hashable:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sphunc.errors import ArgumentError
@@ -20,13 +21,15 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class SphUncConfig(BaseModel):
     """Settings of :class:`sphunc.SphUnc`; frozen, printable, and the same after a round trip through JSON.
 
+    Numbers are numbers, of Python or numpy: text and, for whole ones, 8.0 are refused.
+
     Example:
         >>> config = SphUncConfig(dim=16)
         >>> SphUncConfig.model_validate_json(config.model_dump_json()) == config
         True
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, strict=True)
 
     dim: Annotated[int, Field(ge=2)] = 128
     """D, dimension of the latent sphere."""
@@ -64,7 +67,7 @@ class SphUncConfig(BaseModel):
     scm: bool = True
     """Whether influence links act in the forecast."""
     max_lag: Count | None = 1
-    """Largest lag of influence; 1 is what the structural step acts with, None decides by evidence."""
+    """Largest lag of influence; None decides by evidence. Links at a lag above 1 are reported, and do not act."""
 
     lambda_entropy: Weight = 0.1
     """Weight of the entropy calibration loss, the paper's lambda 1."""
@@ -107,7 +110,7 @@ class SphUncConfig(BaseModel):
             for name in settings:
                 check_setting(name)
             try:
-                super().__init__(**settings)
+                super().__init__(**plain_numbers(settings))
             except ValidationError as error:
                 raise ArgumentError("; ".join(map(_fault, error.errors()))) from None
 
@@ -157,6 +160,11 @@ ABLATIONS = MappingProxyType(
     }
 )
 """What each row of the paper's table of ablations changes."""
+
+
+def plain_numbers(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with numpy's numbers as Python's, which JSON keeps."""
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
 
 
 def check_setting(name: str) -> None:

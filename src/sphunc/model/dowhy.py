@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sphunc.causal.action import class_like, some_names
+from sphunc.causal.columns import id_column
 from sphunc.causal.design import Layout
 from sphunc.causal.effects import Effect
 from sphunc.causal.interventions import Do, Intervention, Plan, flatten, is_name, plain_scalar
@@ -70,7 +71,7 @@ def draw_outcomes(effect: Effect, count: int | None = None) -> pl.DataFrame:
     count = S if count is None else count
     # Evenly over structures, of which every one has the same number of samples.
     samples = effect.samples[torch.arange(count) * S // count]
-    agents = [str(agent) for agent in effect.agents]
+    agents = [str(agent) for agent in id_column(effect.agents)]
     if effect.numeric:
         ends = [f" {name}" for name in effect.labels] if C > 1 else [""]
         noise = (effect.variance - effect.samples.double().var(0, correction=0)).clamp(min=0.0).sqrt()

@@ -20,9 +20,10 @@ from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, check_features, known_of
 from sphunc.model.bundle import has_bundle, remove_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import MODEL, TRAINING, fingerprint, load_training, save_training
-from sphunc.model.config import SphUncConfig, check_setting
+from sphunc.model.checkpoint import MODEL, TRAINING, check_ids, fingerprint, load_training, save_training
+from sphunc.model.config import SphUncConfig, check_setting, plain_numbers
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
+from sphunc.model.extremes import check_extremes
 from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.grouping import regroup
@@ -38,9 +39,9 @@ from sphunc.model.inputs import (
     check_origins,
     check_settings,
     check_times,
-    plain_numbers,
     writable_folder,
 )
+from sphunc.model.knowledge import Pair, check_knowledge
 from sphunc.model.network import Network
 from sphunc.model.objective import losses
 from sphunc.model.observed import observe
@@ -140,6 +141,8 @@ class SphUnc(WhatIf):
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: bool | None = None,
         callbacks: Sequence[Callback] = (),
+        forbidden: Iterable[Pair] | None = None,
+        required: Iterable[Pair] | None = None,
     ) -> SphUnc:
         """Learn from ``data``.
 
@@ -152,20 +155,25 @@ class SphUnc(WhatIf):
             checkpoint: folder to save every pass in, and the fitted model at the end.
             verbose: show progress; None does so on a terminal.
             callbacks: called with the :class:`~sphunc.model.history.EpochRecord` of every pass.
+            forbidden: links (source, target) between ids that do not exist, such as ``[("a01", "a02")]``.
+            required: links that exist, also between agents who never meet; at most 7 of one target.
         """
         data = check_data("fit", data)
         config, called = check_settings(self._settings()), check_callbacks(callbacks)
         folder = _folder(resume, checkpoint)
-        session = self._session(data, split, config)
+        told = check_knowledge(data, forbidden, required, scm=config.scm)
+        session = replace(self._session(data, split, config), knowledge=told)
         if folder is not None and resume is not None and not has_bundle(folder, TRAINING):
             return self._take_finished(folder, session)
         if folder is not None:
+            check_ids(session.data)
             writable_folder("checkpoint" if resume is None else "resume", folder)
         begun = None if folder is None or resume is None else load_training(folder, session)
         keep = None if folder is None else partial(save_training, folder, session)
         with ProgressBar(verbose) as bar:
             carry, history = fit_stages(session, _all([bar, *called]), keep=keep, begun=begun)
-        fitted = replace(conclude(session, carry, history), fingerprint=fingerprint(session.data, session.plan))
+        digest = fingerprint(session.data, session.plan, session.knowledge)
+        fitted = replace(conclude(session, carry, history), fingerprint=digest)
         self._take(config, known_of(session.data), fitted)
         if folder is not None:
             self.save(folder)
@@ -267,6 +275,7 @@ class SphUnc(WhatIf):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into ``folder``: JSON and safetensors, replaced as one."""
         self._check_fitted("save")
+        check_settings(self._settings())
         learned = self.network_, self.structure_, self.temperature_, self.conformal_
         fitted = Fitted(*learned, self.history_, self.epochs_, self.fingerprint_)
         save_fitted(
@@ -291,7 +300,10 @@ class SphUnc(WhatIf):
         return Session(config, window, plan, seed, partial(_network, config, known), losses)
 
     def _prepare(self, data: TemporalHypergraph) -> TemporalHypergraph:
-        return regroup(align(data, self.known_), self.config_.grouping).to(check_device(self.device))
+        prepared = regroup(align(data, self.known_), self.config_.grouping).to(check_device(self.device))
+        encoder: Any = self.network_.encoder
+        check_extremes(prepared, encoder.mean, encoder.deviation)
+        return prepared
 
     def _take(self, config: SphUncConfig, known: Known, fitted: Fitted) -> None:
         self.config_, self.known_ = config, known
@@ -310,10 +322,10 @@ class SphUnc(WhatIf):
                 f"{folder} holds a finished model that does not say which data it learned from; read it with "
                 "SphUnc.load, or begin anew with checkpoint="
             )
-        if finished.fingerprint_ != fingerprint(session.data, session.plan):
+        if finished.fingerprint_ != fingerprint(session.data, session.plan, session.knowledge):
             raise CheckpointError(
-                f"{folder} holds a model of other data, or of another split of it; resume with its data, or begin "
-                "anew with checkpoint="
+                f"{folder} holds a model of other data, of another split of it, or of other links told; resume with "
+                "these, or begin anew with checkpoint="
             )
         vars(self).update({name: value for name, value in vars(finished).items() if name.endswith("_")})
         return self

@@ -15,7 +15,9 @@ from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, carry_over, fit_temperature
 from sphunc.model.config import SphUncConfig
 from sphunc.model.conformal import ConformalScores
+from sphunc.model.extremes import check_extremes
 from sphunc.model.history import Callback, EpochRecord
+from sphunc.model.knowledge import Knowledge
 from sphunc.model.observed import observe
 from sphunc.model.outlook import Outlook
 from sphunc.model.plan import Plan
@@ -31,6 +33,7 @@ from sphunc.model.training import (
     restore_best,
 )
 from sphunc.model.weights import load_weights
+from sphunc.nn.encoder import feature_statistics
 
 CROSS_FIT, TRAIN, REFIT = "cross-fit", "train", "refit"
 STREAMS = {CROSS_FIT: 1, TRAIN: 2, REFIT: 3}
@@ -52,6 +55,7 @@ class Session:
         seed: of every random choice.
         make_network: from a generator to a fresh network.
         losses: the objective.
+        knowledge: links that cannot exist, and those that do.
     """
 
     config: SphUncConfig
@@ -60,6 +64,7 @@ class Session:
     seed: int
     make_network: Callable[[torch.Generator], nn.Module]
     losses: LossFunction
+    knowledge: Knowledge | None = None
 
     def generator(self, stream: int, index: int = 0) -> torch.Generator:
         """Return a generator of its own for each use, on the device of the data; networks are made on the CPU."""
@@ -129,6 +134,7 @@ def fit_stages(
     if begun is not None:
         names, carry, history = names[names.index(begun[0]) :], begun[1], list(begun[2])
     check_outcomes(session)
+    check_features(session)
     for name in names:
         stage = make_stage(session, name, carry)
         if begun is not None and name == begun[0]:
@@ -212,7 +218,8 @@ def _structure(session: Session, network: Any, observed: Any, **options: Any) ->
         return no_structure(session.data.device)
     window = session.data.window(0, observed.num_times)
     projected = network.projected(observed)
-    return learn_structure(projected, window, max_lag=session.config.max_lag, seed=session.seed, **options)
+    options |= {"max_lag": session.config.max_lag, "seed": session.seed, "knowledge": session.knowledge}
+    return learn_structure(projected, window, **options)
 
 
 def renew_structure(session: Session, stage: Stage) -> None:
@@ -268,6 +275,13 @@ def check_outcomes(session: Session) -> None:
                 f"no outcome is observed at the targets of the {part} origins ({origins[0]} ... {origins[-1]}, horizon "
                 f"{session.config.horizon}); give outcomes there{otherwise}"
             )
+
+
+def check_features(session: Session) -> None:
+    """Refuse features that are extreme by the statistics of the times that training sees first."""
+    stop = session.plan.stop if session.plan.by_agents else session.plan.train_stop
+    seen = session.data.window(0, stop)
+    check_extremes(session.data, *feature_statistics(seen.x, seen.x_mask))
 
 
 @torch.no_grad()

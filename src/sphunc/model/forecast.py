@@ -11,7 +11,7 @@ import polars as pl
 from torch import Tensor
 
 from sphunc._typing import Float
-from sphunc.causal.columns import column_ends
+from sphunc.causal.columns import column_ends, id_column
 from sphunc.errors import ArgumentError
 from sphunc.model.months import continue_months
 
@@ -84,7 +84,7 @@ class Forecast:
 
     def to_frame(self) -> pl.DataFrame:
         """One row per agent, with the user's ids and names: of classes, or of numbers (``mean_<name>``)."""
-        columns: dict[str, Any] = {"agent": list(self.agents), "time": [self.target] * len(self.agents)}
+        columns: dict[str, Any] = {"agent": id_column(self.agents), "time": [self.target] * len(self.agents)}
         columns |= self._class_columns() if self.probabilities is not None else self._number_columns()
         for name in ("epistemic", "epistemic_scaled", "aleatoric", "total"):
             columns[name] = getattr(self, name).tolist()

@@ -161,8 +161,3 @@ def check_settings(settings: Mapping[str, Any]) -> SphUncConfig:
         if isinstance(value, bool | np.bool_) and is_number:
             raise ArgumentTypeError(f"{name}={value!r} must be a number, got {type(value).__name__}")
     return SphUncConfig(**settings)
-
-
-def plain_numbers(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with numpy's numbers as Python's, which JSON keeps."""
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}

@@ -352,10 +352,9 @@ class Network(nn.Module):
             kappa = supported_concentration(kappa, support, HALF_SUPPORT)
         epistemic = vmf_entropy(kappa, dim)
         scaled = scaled_entropy(kappa, dim)
-        if self.config.uncertainty == "aleatoric":
-            scaled = torch.zeros_like(scaled)
+        counted = torch.zeros_like(scaled) if self.config.uncertainty == "aleatoric" else scaled
         variance = self._counted(variance)
-        total = self.fusion(scaled, squashed_variance(variance))
+        total = self.fusion(counted, squashed_variance(variance))
         out = self.readout(self.step.settled(state))
         ahead_length = ahead.norm(dim=-1)
         direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)

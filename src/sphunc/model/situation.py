@@ -22,7 +22,7 @@ from sphunc.model.observed import observe
 from sphunc.model.outlook import stacked
 from sphunc.model.run import Run
 from sphunc.model.step import FLAT_WEIGHT, MAP_PACE, Step
-from sphunc.model.structure import Structure, place
+from sphunc.model.structure import Structure, acts, place
 from sphunc.model.training import outlook_of
 from sphunc.nn.aleatoric import flattening, squashed_variance
 from sphunc.nn.projection import normalise
@@ -194,14 +194,15 @@ def _members(past: TemporalHypergraph) -> tuple[Tensor, Tensor]:
 def posterior(structure: Structure, known: tuple[Any, ...], agents: tuple[Any, ...], count: int, seed: int) -> Scenario:
     """Draw structures from the posterior, on the agents of the data.
 
-    The mean gates of a forecast stay those that the network was trained with. Where nothing is in doubt, one structure
-    stands for few: it is known.
+    The mean gates of a forecast stay those that the network was trained with; as there, links at a lag above 1 do not
+    act. Where nothing is in doubt, one structure stands for few: it is known.
     """
     assert structure.graph is not None
     indices = torch.arange(structure.links.shape[1], dtype=torch.float64, device=structure.links.device)
     links, kept = place(Structure(structure.links, indices, None), known, agents)
     sampled = structure.graph.sample(count, seed)
-    drawn = sampled.strengths.to(torch.float32)[:, kept.long()].cpu()
+    strengths = torch.where(acts(structure.graph), sampled.strengths, 0.0)
+    drawn = strengths.to(torch.float32)[:, kept.long()].cpu()
     gates, p = structure.gates[kept.long()].cpu(), structure.graph.probability
     if count < TELLING and bool(((p == 0) | (p == 1)).all()):
         return Scenario(links.cpu(), drawn[:1], gates)

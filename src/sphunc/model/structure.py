@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from sphunc._typing import Float, Links, Tensor
+from sphunc._typing import Bool, Float, Links, Tensor
 from sphunc.causal import InfluenceGraph, discover
 from sphunc.causal.inputs import SHORTEST
 from sphunc.errors import DataError
-from sphunc.hypergraph import TemporalHypergraph
+from sphunc.hypergraph import TemporalHypergraph, comembers
+from sphunc.model.knowledge import Knowledge
 from sphunc.model.signal import lasting_components
 
 GRAPH_TENSORS = (
@@ -44,7 +45,8 @@ class Structure:
 
     Attributes:
         links: ``[2, K]`` source and target.
-        gates: posterior mean of each coefficient ``[K]``: probability (as enumerated) times strength.
+        gates: posterior mean of each coefficient ``[K]``: probability (as enumerated) times strength, 0 at a
+            lag above 1.
         graph: the posterior; None where no structure can be learned.
     """
 
@@ -72,14 +74,17 @@ def learn_structure(
     seed: int,
     calibrate: bool = False,
     diagnose: bool = False,
+    knowledge: Knowledge | None = None,
 ) -> Structure:
     """Posterior over links from the projected features of the times in ``data``; none when there is too little to see.
 
     Fewer than 3 times, a single agent, no group of two, nobody seen twice, or states that never change leave the
-    structure empty.
+    structure empty; so does ``knowledge`` that forbids all links. Links that it requires need no group.
     """
-    too_little = projected.shape[0] < SHORTEST or projected.shape[1] < 2 or not bool((data.hyperedge_size > 1).any())
-    if too_little:
+    told = {} if knowledge is None else knowledge.links(data.node_ids)
+    told = {name: links.to(projected.device) for name, links in told.items() if links is not None}
+    too_little = projected.shape[0] < SHORTEST or projected.shape[1] < 2
+    if too_little or not _has_candidates(data, told):
         return no_structure(projected.device)
     try:
         graph = discover(
@@ -90,18 +95,47 @@ def learn_structure(
             seed=seed,
             calibrate=calibrate,
             diagnose=diagnose,
+            forbidden=told.get("forbidden"),
+            required=told.get("required"),
         )
     except DataError:  # states that never change: nothing to explain, hence nothing to learn
         return no_structure(projected.device)
     return of_graph(graph, projected.dtype)
 
 
+def _has_candidates(data: TemporalHypergraph, told: Mapping[str, Tensor]) -> bool:
+    if "required" in told:
+        return True
+    if "forbidden" not in told:
+        return bool((data.hyperedge_size > 1).any())
+    forbidden = set(map(tuple, told["forbidden"].mT.tolist()))
+    return any(pair not in forbidden for pair in map(tuple, comembers(data).mT.tolist()))
+
+
 def of_graph(graph: InfluenceGraph, dtype: torch.dtype = torch.float32) -> Structure:
     """Return the structure whose gates are the posterior means of the graph's coefficients.
 
     Gates stay those of the enumeration when probabilities are calibrated: the network was trained with such gates.
+    They are 0 at a lag above 1, which the step does not act with, and the graph's notes say so.
     """
-    return Structure(graph.links, (graph.raw_probability * graph.strength).to(dtype), graph)
+    gates = torch.where(acts(graph), graph.raw_probability * graph.strength, 0.0)
+    return Structure(graph.links, gates.to(dtype), _with_note(graph))
+
+
+def acts(graph: InfluenceGraph) -> Bool[Tensor, " link"]:
+    """True for links from yesterday to today, the only ones that the structural step acts with."""
+    return graph.lag <= 1
+
+
+def _with_note(graph: InfluenceGraph) -> InfluenceGraph:
+    late = ~acts(graph)
+    found = int((late & (graph.probability > 0.5)).sum())
+    note = (
+        f"{int(late.sum())} candidate links, {found} of them above probability 0.5, are at a lag above 1: forecasts "
+        "and what-if answers act with yesterday only, and leave them out (max_lag=1 looks for links that act)"
+    )
+    has_to_say = bool(late.any()) and note not in graph.notes
+    return replace(graph, notes=(*graph.notes, note)) if has_to_say else graph
 
 
 def place(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hashable]) -> tuple[Links, Tensor]:
@@ -123,17 +157,19 @@ def place(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hash
 
 
 def _warn_of_other_types(structure: Structure, known: Sequence[Hashable], agents: Sequence[Hashable]) -> None:
-    """Say so when all links are lost because the same ids came as numbers here and as text there."""
-    if not structure.links.numel() or set(known) & set(agents):
+    """Say so when links are lost because the same ids came as numbers here and as text there."""
+    learned_ids, given_ids = set(known), set(agents)
+    if not structure.links.numel() or learned_ids == given_ids:
         return
-    written = {str(agent): agent for agent in known}
-    same = [(written[str(agent)], agent) for agent in agents if str(agent) in written]
+    written = {str(agent): agent for agent in known if agent not in given_ids}
+    new = [agent for agent in agents if agent not in learned_ids]
+    same = [(written[str(agent)], agent) for agent in new if str(agent) in written]
     if same:
         learned, given = same[0]
         warnings.warn(
-            f"no agent of the data is known, so that all learned links are left out; {len(same)} would be if ids had "
-            f"the type they were learned with, such as {learned!r} ({type(learned).__name__}) for {given!r} "
-            f"({type(given).__name__}); read both data with ids of one type",
+            f"{len(new)} of the {len(agents)} agents of the data are not known, so that they have no learned links; "
+            f"{len(same)} of them would be known if ids had the type they were learned with, such as {learned!r} "
+            f"({type(learned).__name__}) for {given!r} ({type(given).__name__}); read both data with ids of one type",
             UserWarning,
             stacklevel=4,
         )

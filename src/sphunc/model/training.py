@@ -169,9 +169,13 @@ def judge(stage: Stage) -> Outlook | None:
 def advance(stage: Stage, config: SphUncConfig, losses: LossFunction) -> EpochRecord:
     """Do one pass: train, judge, keep the best so far."""
     started = time.perf_counter()
-    parts = train_pass(stage, config, losses)
-    _check_finite(parts[-1], stage.epoch, config)
-    outlook = judge(stage)
+    try:
+        parts = train_pass(stage, config, losses)
+        _check_finite(parts[-1], stage)
+        outlook = judge(stage)
+    except (ArgumentError, torch.linalg.LinAlgError, FloatingPointError) as error:
+        # Features were found fit before: what the network cannot compute with now is of its own making.
+        raise _divergence(error, stage.epoch, config) from error
     score, ece = _score(outlook, stage.judged)
     is_best = score is None or stage.epoch < min(WARM_UP, stage.epochs // WARM_UP) or _is_better(outlook, stage)
     if score is not None and (score < stage.lowest_score or is_best):
@@ -205,12 +209,21 @@ def restore_best(stage: Stage) -> None:
     stage.structure = stage.best_structure
 
 
-def _check_finite(total: float, epoch: int, config: SphUncConfig) -> None:
+def _check_finite(total: float, stage: Stage) -> None:
     if not math.isfinite(total):
-        raise ArgumentError(
-            f"learning_rate is {config.learning_rate:g}, and the loss became {total} in pass {epoch}; choose a smaller "
-            "learning_rate, or look for features with extreme values"
-        )
+        raise FloatingPointError(f"the loss became {total}")
+    for member in stage.members:
+        for name, parameter in member.network.named_parameters():
+            if not bool(parameter.isfinite().all()):
+                raise FloatingPointError(f"{name} is no longer finite")
+
+
+def _divergence(error: Exception, epoch: int, config: SphUncConfig) -> ArgumentError:
+    fault = f" ({error})" if isinstance(error, FloatingPointError) else ""
+    return ArgumentError(
+        f"learning_rate is {config.learning_rate:g}, and training diverged in pass {epoch}{fault}; choose a smaller "
+        "learning_rate, or look for features with extreme values"
+    )
 
 
 def _score(outlook: Outlook | None, judged: Targets | None) -> tuple[float | None, float | None]:

@@ -1,0 +1,81 @@
+"""Links that a user knows of: refused in words where they cannot be, and kept where they can."""
+
+import pytest
+import torch
+
+from sphunc.errors import ArgumentError, ArgumentTypeError, CheckpointError
+from sphunc.model.checkpoint import fingerprint
+from sphunc.model.estimator import SphUnc
+from sphunc.model.knowledge import Knowledge, check_knowledge
+
+SMALL = {"dim": 8, "layers": 1, "epochs": 2, "folds": 2, "aleatoric_width": 4, "structure_epochs": 0}
+
+
+def test_pairs_are_kept_once_and_placed(short_data):
+    a, b, c = short_data.node_ids[:3]
+    known = check_knowledge(short_data, [(a, b), [a, b], (c, a)], None)
+    assert known == Knowledge(((a, b), (c, a)), ())
+    assert known.links(short_data.node_ids)["forbidden"].tolist() == [[0, 2], [1, 0]]
+    assert known.links((b, a))["forbidden"].tolist() == [[1], [0]]
+    assert known.links((b,)) == {"forbidden": None, "required": None}
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "required", "error", "words"),
+    [
+        (
+            [("0", "nobody")],
+            None,
+            ArgumentError,
+            "forbidden has the link .*, but 'nobody' is no agent of the data; its 30",
+        ),
+        (None, [("0", "0")], ArgumentError, "required links agent .* to itself; its own past always counts"),
+        ([("0", "1")], [("0", "1")], ArgumentError, "is both forbidden and required .1 such links.; take it out"),
+        ("01", None, ArgumentTypeError, "forbidden='01' must be pairs .source, target. of ids"),
+        (["01"], None, ArgumentTypeError, "forbidden has '01'; give pairs"),
+        (None, [(str(i), "20") for i in range(8)], ArgumentError, "required names 8 sources of agent .*; at most 7"),
+    ],
+)
+def test_what_cannot_be_is_refused(short_data, forbidden, required, error, words):
+    ids = {str(i): agent for i, agent in enumerate(short_data.node_ids)}
+    named = [
+        [tuple(ids.get(e, e) for e in pair) if isinstance(pair, tuple) else pair for pair in pairs]
+        if isinstance(pairs, list)
+        else pairs
+        for pairs in (forbidden, required)
+    ]
+    with pytest.raises(error, match=words):
+        check_knowledge(short_data, *named)
+
+
+def test_required_links_need_links_that_act(short_data):
+    with pytest.raises(ArgumentError, match="required names links, but scm is False"):
+        check_knowledge(short_data, None, [short_data.node_ids[:2]], scm=False)
+
+
+def test_links_told_are_those_of_the_model(short_data, tmp_path):
+    plain = SphUnc(**SMALL).fit(short_data, verbose=False).influence()
+    ids = short_data.node_ids
+    likeliest = plain.probability.argmax()
+    never = tuple(ids[int(k)] for k in plain.links[:, likeliest])
+    known = set(map(tuple, plain.links.mT.tolist()))
+    always = next((ids[i], ids[j]) for i in range(30) for j in range(30) if i != j and (i, j) not in known)
+    told = {"forbidden": [never], "required": [always]}
+    model = SphUnc(**SMALL).fit(short_data, checkpoint=tmp_path, verbose=False, **told)
+    graph = model.influence()
+    links = [(ids[s], ids[t]) for s, t in graph.links.mT.tolist()]
+    assert never not in links
+    assert float(graph.probability[links.index(always)]) == pytest.approx(1.0)
+    assert bool(model.structure_.gates[links.index(always)] != 0)
+    assert bool(graph.sample(8).gates[:, links.index(always)].all())
+    with pytest.raises(CheckpointError, match="or of other links told; resume with these"):
+        SphUnc(**SMALL).fit(short_data, resume=tmp_path, verbose=False)
+    again = SphUnc(**SMALL).fit(short_data, resume=tmp_path, verbose=False, **told)
+    assert torch.equal(again.structure_.gates, model.structure_.gates)
+
+
+def test_the_fingerprint_follows_links_whatever_their_order(short_data):
+    a, b, c = short_data.node_ids[:3]
+    one, same, other = Knowledge(((a, b), (b, c))), Knowledge(((b, c), (a, b))), Knowledge((), ((a, b), (b, c)))
+    assert fingerprint(short_data, None, one) == fingerprint(short_data, None, same)
+    assert fingerprint(short_data, None, one) != fingerprint(short_data, None, other)
