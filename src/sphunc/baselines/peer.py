@@ -58,7 +58,7 @@ class Peer(ABC):
         network_: the trained network.
         temperature_: calibration of confidence.
         influence_: native scores of the candidate links, or None.
-        validation_: NLL of held-out outcomes in the best pass.
+        validation_: NLL of held-out outcomes in the best pass, before any refit.
         epochs_: passes that the network was trained for.
         known_: agents, features and classes of the training data.
     """

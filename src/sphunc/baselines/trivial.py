@@ -51,7 +51,12 @@ def transitions(
 
 
 class Trivial(ABC):
-    """A table of probabilities as a forecaster; nothing is tuned, stopped or calibrated."""
+    """A table of probabilities as a forecaster; nothing is tuned, stopped or calibrated.
+
+    Attributes:
+        table_: counted on all outcomes that may be seen.
+        validation_: NLL of the validation outcomes, by a table of the training outcomes alone.
+    """
 
     name: ClassVar[str]
     search: ClassVar[Mapping[str, Sequence[Any]]] = {}
@@ -76,7 +81,7 @@ class Trivial(ABC):
         return {"horizon": self.horizon, "seed": self.seed, "device": self.device}
 
     def fit(self, data: TemporalHypergraph, split: Split | None = None, *, verbose: bool | None = None) -> Trivial:
-        """Count; ``verbose`` is taken because every forecaster takes it."""
+        """Count all that may be seen; ``verbose`` is taken because every forecaster takes it."""
         plan = make_plan(data, self.horizon, split)
         window = data.until(plan.stop - 1).to("cpu")
         known = known_of(window)
@@ -84,10 +89,11 @@ class Trivial(ABC):
             raise DataError(f"{type(self).__name__} forecasts classes, but data has numbers; bin them, or use SphUnc")
         check_outcomes(window, plan)
         last = last_outcome(window.y, window.y_mask)
-        self.table_ = self.learn(last, targets_of(window, self.horizon, plan.train), known.outputs)
+        before = self.learn(last, targets_of(window, self.horizon, plan.train), known.outputs)
         held = targets_of(window, self.horizon, plan.validation or plan.train)
-        probabilities = self.read(self.table_, last)[held.mask]
+        probabilities = self.read(before, last)[held.mask]
         self.validation_ = -float(probabilities.gather(1, held.outcome[held.mask].unsqueeze(1)).log().mean())
+        self.table_ = self.learn(last, targets_of(window, self.horizon, plan.everything), known.outputs)
         self.known_ = known
         return self
 
@@ -125,7 +131,7 @@ class Trivial(ABC):
 
 
 class Majority(Trivial):
-    """The shares of the classes in training, for everybody."""
+    """The shares of the classes, for everybody."""
 
     name = "majority"
 
@@ -139,7 +145,7 @@ class Majority(Trivial):
 
 
 class Persistence(Trivial):
-    """What followed the last outcome seen, in training; the shares of the classes for whom nothing was seen."""
+    """What tends to follow the last outcome seen; the shares of the classes for whom nothing was seen."""
 
     name = "persistence"
 
