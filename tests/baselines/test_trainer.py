@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 import torch
 
+from sphunc.baselines import forecaster
 from sphunc.baselines.controls import LogisticNetwork
 from sphunc.baselines.panel import inputs_of, learn_scale, make_panel
 from sphunc.baselines.trainer import Training, mean_nll, outlook_of, train
@@ -106,3 +107,8 @@ def test_training_on_nothing_is_refused(data, split) -> None:
 def test_a_loss_that_explodes_names_the_learning_rate(data, split) -> None:
     with pytest.raises(ArgumentError, match="learning_rate is 1e\\+30, and the loss became"):
         fit(data, make_plan(data, 1, split), learning_rate=1e30)
+
+
+def test_a_network_that_breaks_down_names_the_learning_rate(data, split) -> None:
+    with pytest.raises(ArgumentError, match=r"learning_rate is 10000, and .*; lower it"):
+        forecaster("causal_sphhn", learning_rate=1e4).fit(data, split)

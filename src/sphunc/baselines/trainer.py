@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from sphunc._typing import Float
 from sphunc.baselines.forecaster import predictive_entropy
-from sphunc.baselines.network import ForecastNetwork
+from sphunc.baselines.network import ForecastNetwork, Run
 from sphunc.baselines.panel import Panel, Scale, learn_scale, make_panel
 from sphunc.baselines.settings import Count, Rate, Several, Weight
 from sphunc.errors import ArgumentError, DataError
@@ -77,12 +77,12 @@ class Learner:
     def step(self, epoch: int) -> None:
         """Take one step on all outcomes."""
         self.network.train()
-        run = self.network(self.panel, self.generator)
+        run = self._run(self.panel, self.generator)
         nll = mean_nll(run.log_probabilities, self.targets)
         loss = self.network.spatial.objective(nll, run.encoding, self.panel, self.targets, epoch, self.generator)
-        value, rate = float(loss.detach()), self.optimizer.param_groups[0]["lr"]
+        value = float(loss.detach())
         if not math.isfinite(value):
-            raise ArgumentError(f"learning_rate is {rate:g}, and the loss became {value} in pass {epoch}; lower it")
+            raise self._exploded(f"the loss became {value} in pass {epoch}")
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), GRADIENT_CLIP)
@@ -92,7 +92,16 @@ class Learner:
     def forecast(self, panel: Panel) -> Float[Tensor, "time agent class"]:
         """Log-probabilities, without dropout."""
         self.network.eval()
-        return self.network(panel).log_probabilities
+        return self._run(panel, None).log_probabilities
+
+    def _run(self, panel: Panel, generator: torch.Generator | None) -> Run:
+        try:
+            return self.network(panel, generator)
+        except ArgumentError as error:  # no argument of the user's reaches the network but through its weights
+            raise self._exploded(f"the network broke down ({error})") from None
+
+    def _exploded(self, what: str) -> ArgumentError:
+        return ArgumentError(f"learning_rate is {self.optimizer.param_groups[0]['lr']:g}, and {what}; lower it")
 
 
 @dataclass(frozen=True, eq=False)
