@@ -40,9 +40,9 @@ def show_sections(console: Console, sections: Iterable[Section]) -> None:
         console.print(ranks_table(shown))
     if shown:
         console.print(
-            "Mean over seeds, ± half of the 95 % interval; * is best, or p below 0.05 in a test on worlds. P@10 and AUPRC: each "
-            "system's own read-out of influence; common: one attribution for all. Way to oracle: 0 is the best trivial "
-            "model, 1 the oracle.",
+            "Mean over seeds, ± half of the 95 % interval; * is best, or p below 0.05 in a test on worlds. P@10 and "
+            "AUPRC: each system's own read-out of influence; common: one attribution for all. Way to oracle: 0 is the "
+            "best trivial model, 1 the oracle.",
             highlight=False,
         )
 
