@@ -109,11 +109,11 @@ def ece_lines(found: Found, presets: list[str]) -> Iterator[Line]:
             floor, edge = (mean(found, "fitted", preset, name) for name in ("ece_floor", "ece_edge"))
             hits = int(sum(column(found, "fitted", preset, "is_calibrated")))
             verdicts.append(bool(np.mean(values) <= edge))
-            note = f"floor {floor:.3f}; inside the band on {hits} of {len(values)} seeds"
+            note = f"floor {floor:.3f}; not above the band on {hits} of {len(values)} seeds"
             yield Line("ECE", preset, tuple(values), f"<= {edge:.3f}", verdicts[-1], note)
     if verdicts:
         reached = sum(verdicts) >= 4 if len(verdicts) == 5 else None
-        yield Line("ECE, presets inside", f"{len(verdicts)} presets", (float(sum(verdicts)),), ">= 4 of 5", reached)
+        yield Line("ECE, presets not above", f"{len(verdicts)} presets", (float(sum(verdicts)),), ">= 4 of 5", reached)
 
 
 def aleatoric_lines(found: Found, presets: list[str]) -> Iterator[Line]:

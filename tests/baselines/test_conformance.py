@@ -1,13 +1,16 @@
 """What every forecaster must do, run over all of them: a new row of the registry inherits these tests."""
 
 from dataclasses import replace
+from functools import partial
+from inspect import unwrap
 
 import pytest
 import torch
 
 import sphunc
 from sphunc.baselines import FORECASTERS, Forecaster, InfluenceForecaster, forecaster, influence_scores, load_forecaster
-from sphunc.errors import DataError
+from sphunc.baselines.registry import forecaster_class
+from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
 from sphunc.hypergraph import comembers, scramble_future, time_split
 
 QUICK = {"sphunc": {"dim": 8, "epochs": 15, "folds": 2}, "majority": {}, "persistence": {}}
@@ -145,6 +148,30 @@ def test_scores_the_shared_candidates(name, fitted, easy, easy_split) -> None:
     assert found.score.shape == (candidates.shape[1],)
     assert bool(found.score.isfinite().all())
     assert len(found.score.unique()) > 10
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "sphunc"])  # SphUnc has this in its own tests
+def test_arguments_are_checked(name, fitted, easy) -> None:
+    # unwrapped, as users call it: pytest checks annotations, and would refuse it before our own words
+    kind = forecaster_class(name)
+    made = partial(unwrap(kind.__init__), kind.__new__(kind))
+    for horizon in (0, -1):  # 0 would forecast what was seen
+        with pytest.raises(ArgumentError, match=f"horizon={horizon} must be at least 1"):
+            forecaster(name, horizon=horizon)
+    for horizon in (1.5, "2", True, None):
+        with pytest.raises(ArgumentTypeError, match=r"horizon=.* must be a whole number"):
+            made(horizon=horizon)
+    for seed in (1.5, "a", None):
+        with pytest.raises(ArgumentTypeError, match=r"seed=.* must be a whole number"):
+            made(seed=seed)
+    for origin in ("x", 1.0, True):
+        with pytest.raises(ArgumentTypeError, match=r"origin=.* must be a whole number.* of data.times"):
+            unwrap(kind.predict)(fitted(name), easy, origin)
+    for origin in (-1, 99):
+        with pytest.raises(ArgumentError, match=str(origin)):
+            fitted(name).predict(easy, origin)
+    with pytest.raises(ArgumentTypeError, match="fit needs data=, a TemporalHypergraph"):
+        unwrap(kind.fit)(forecaster(name), "folder")
 
 
 def permuted(data, order):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sphunc.baselines import forecaster
-from sphunc.errors import DataError, NotFittedError
+from sphunc.errors import ArgumentError, DataError, NotFittedError
 from sphunc.hypergraph import comembers
 
 
@@ -35,3 +35,8 @@ def test_horizon_and_calendar(data) -> None:
 
 def test_a_repr_shows_what_was_given() -> None:
     assert repr(forecaster("recurrent", hidden=8)) == "Recurrent(horizon=1, seed=0, hidden=8)"
+
+
+def test_a_device_that_is_not_there_is_refused(data) -> None:
+    with pytest.raises(ArgumentError, match=r"device='nonsense' is not there; on this machine choose 'cpu'"):
+        forecaster("recurrent", device="nonsense").fit(data)

@@ -118,7 +118,7 @@ def test_projection_learns_and_isolated_agents_have_a_state() -> None:
     state.square().sum().backward()
     assert model.position.weight.grad is not None
     assert float(model.position.weight.grad.abs().sum()) > 0
-    alone = torch.bincount(neighbours_in(panel, 3).edges[1], minlength=len(state)) == 0
+    alone = torch.bincount(neighbours_in(panel, 8).edges[1], minlength=len(state)) == 0
     assert bool(alone.any())
     silence = torch.stack([out.out(swish(out.hidden(torch.zeros(8)))) for out in model.outputs]).sum(0)
     assert torch.allclose(state[alone], model.keep(panel.flat[alone]) + silence, atol=1e-5)
@@ -127,7 +127,7 @@ def test_projection_learns_and_isolated_agents_have_a_state() -> None:
 def test_influence_is_the_mean_length_of_messages_and_zero_without_any() -> None:
     panel = panel_of()
     model = encoder(panel)
-    near = neighbours_in(panel, 3)
+    near = neighbours_in(panel, 8)
     with torch.no_grad():
         messages = model._messages(panel.flat, model._geometry(panel))
         source, target = (near.edges[:, 0] % panel.num_agents).tolist()

@@ -5,8 +5,9 @@ from functools import partial
 import pytest
 import torch
 
+from sphunc.baselines import forecaster
 from sphunc.baselines.controls import LogisticNetwork
-from sphunc.baselines.panel import inputs_of
+from sphunc.baselines.panel import inputs_of, learn_scale, make_panel
 from sphunc.baselines.trainer import Training, mean_nll, outlook_of, train
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import scramble_future
@@ -36,9 +37,45 @@ def test_times_are_held_out_and_stopping_restores_the_best_pass(data, split) -> 
     assert 1 <= trained.epochs <= 15
     assert trained.temperature.count == int(data.y_mask[list(split.targets("calibration"))].sum())
     shorter = fit(data, plan, epochs=trained.epochs)
-    assert all(
-        torch.equal(a, b) for a, b in zip(trained.network.parameters(), shorter.network.parameters(), strict=True)
-    )
+    assert alike(trained, shorter)
+
+
+def alike(one, other) -> bool:
+    pairs = zip(one.network.parameters(), other.network.parameters(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+def changed_at(data, times):
+    """Other outcomes at these times, and no others."""
+    y = data.y.clone()
+    y[list(times)] = (y[list(times)] + 1) % data.num_classes
+    return replace(data, y=torch.where(data.y_mask, y, 0))
+
+
+@pytest.mark.parametrize("part", ["validation", "calibration"])
+def test_the_network_learns_from_held_out_outcomes_once_they_have_chosen(data, split, part) -> None:
+    plan = make_plan(data, 1, split)
+    last = changed_at(data, split.targets(part)[-1:])
+    assert not alike(fit(data, plan, epochs=1), fit(last, plan, epochs=1))
+    assert alike(fit(data, plan, epochs=1, refit=False), fit(last, plan, epochs=1, refit=False))
+
+
+def test_a_refit_leaves_the_held_out_score_and_keeps_sureness(data, split) -> None:
+    plan = make_plan(data, 1, split)
+    held, final = fit(data, plan, refit=False), fit(data, plan)
+    assert (final.validation, final.epochs) == (held.validation, held.epochs)
+    assert torch.allclose(final.scale.mean, learn_scale(data, plan.stop).mean)
+    seen = data.window(0, plan.stop)
+    rows = targets_of(seen, 1, plan.calibration).mask
+    sure = [
+        one.temperature.apply(outlook_of(log_probabilities(one, seen)).rows(rows)).sureness() for one in (held, final)
+    ]
+    assert sure[1] == pytest.approx(sure[0], abs=1e-3)
+
+
+@torch.no_grad()
+def log_probabilities(trained, data):
+    return trained.network(make_panel(data, trained.scale, data.num_classes)).log_probabilities
 
 
 def test_agents_are_held_out_where_times_are_few(data) -> None:
@@ -55,6 +92,8 @@ def test_nothing_after_the_training_window_is_looked_at(data, split) -> None:
     first, second = fit(data, plan), fit(scramble_future(data, plan.stop - 1), plan)
     assert first.validation == second.validation
     assert first.temperature == second.temperature
+    assert torch.equal(first.scale.mean, second.scale.mean)
+    assert alike(first, second)
 
 
 def test_training_on_nothing_is_refused(data, split) -> None:
@@ -68,3 +107,8 @@ def test_training_on_nothing_is_refused(data, split) -> None:
 def test_a_loss_that_explodes_names_the_learning_rate(data, split) -> None:
     with pytest.raises(ArgumentError, match="learning_rate is 1e\\+30, and the loss became"):
         fit(data, make_plan(data, 1, split), learning_rate=1e30)
+
+
+def test_a_network_that_breaks_down_names_the_learning_rate(data, split) -> None:
+    with pytest.raises(ArgumentError, match=r"learning_rate is 10000, and .*; lower it"):
+        forecaster("causal_sphhn", learning_rate=1e4).fit(data, split)

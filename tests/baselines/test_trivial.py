@@ -4,6 +4,7 @@ import torch
 from sphunc.baselines import forecaster
 from sphunc.baselines.trivial import last_outcome, marginal, transitions
 from sphunc.errors import ArgumentError
+from sphunc.hypergraph import scramble_future
 
 
 def test_last_outcome_by_hand() -> None:
@@ -34,3 +35,15 @@ def test_an_agent_without_a_past_gets_the_shares(tiny) -> None:
 def test_there_is_nothing_to_set(name) -> None:
     with pytest.raises(ArgumentError, match=r"'dropout' is not a setting of .*; allowed: horizon, seed, device"):
         forecaster(name, dropout=0.5)
+
+
+def test_all_outcomes_that_may_be_seen_are_counted_and_judged_before(data, split) -> None:
+    stop = split.targets("calibration")[-1] + 1
+    model = forecaster("majority").fit(data, split)
+    seen = data.y[1:stop][data.y_mask[1:stop]]
+    assert model.table_.tolist() == pytest.approx(marginal(seen, data.num_classes).tolist())
+    early, late = split.targets("train")[-1] + 1, list(split.targets("validation"))
+    before = marginal(data.y[1:early][data.y_mask[1:early]], data.num_classes)
+    assert model.validation_ == pytest.approx(-float(before[data.y[late][data.y_mask[late]]].log().mean()))
+    later = forecaster("majority").fit(scramble_future(data, stop - 1), split)
+    assert torch.equal(model.table_, later.table_)

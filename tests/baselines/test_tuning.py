@@ -1,11 +1,12 @@
 import math
+from inspect import unwrap
 from types import SimpleNamespace
 
 import pytest
 
 from sphunc.baselines import FORECASTERS, forecaster, tune, tuning
 from sphunc.baselines.tuning import draw_settings, search_space, validation_nll
-from sphunc.errors import ArgumentError
+from sphunc.errors import ArgumentError, ArgumentTypeError
 
 
 @pytest.mark.parametrize("name", FORECASTERS)
@@ -69,5 +70,10 @@ def test_a_fixed_setting_at_fault_is_no_failed_trial(data, split) -> None:
 
 
 def test_a_budget_of_nothing_is_refused(data) -> None:
-    with pytest.raises(ArgumentError, match="trials is 0; give at least 1"):
+    with pytest.raises(ArgumentError, match="trials=0 must be at least 1"):
         tune("majority", data, trials=0)
+    for trials in (1.5, "2", True):
+        with pytest.raises(ArgumentTypeError, match=r"trials=.* must be a whole number"):
+            unwrap(tune)("majority", data, trials=trials)
+    with pytest.raises(ArgumentTypeError, match="seed='a' must be a whole number"):
+        unwrap(tune)("majority", data, seed="a")

@@ -1,6 +1,7 @@
 """Tables show every system that was measured, the best with a star, and fit the terminal."""
 
 import io
+import json
 
 import polars as pl
 from rich.console import Console
@@ -14,6 +15,7 @@ PRINTED = ("SphUnc", "HyperGCN", "SS-HGNN", "SphereNet", "CI-GNN", "Causal-SphHN
 
 def rows(data: str = "snare") -> pl.DataFrame:
     shared = {"data": data, "variant": "default", "rows_train": 700, "rows_test": 200, "ece": 0.05}
+    shared |= {"horizon": 1, "settings": "{}", "source": json.dumps({"world": data})}
     band = {"ece_floor": 0.04, "ece_low": 0.02, "ece_high": 0.07, "ece_calibrated": True}
     return pl.DataFrame(
         [
@@ -78,3 +80,20 @@ def test_small_n_is_said_plainly_and_tests_are_shown() -> None:
     text = printed(rows())
     assert "3 pairs are too few" in " ".join(text.split())
     assert "p=" in text or "p<" in text
+
+
+def test_no_test_has_a_star_where_seeds_vary_the_weights_alone() -> None:
+    sure = rows().with_columns(pl.col("nll") + pl.col("nll") * 0.001 * pl.col("seed"))
+    assert "p<0.001*" in printed(sure)
+    tables = sure.with_columns(source=pl.lit(json.dumps({"tables": "mine"})))
+    text = " ".join(printed(tables).split())
+    assert "p<0.001*" not in text
+    assert "p<0.001" in text
+    assert "seeds vary the weights alone" in text
+
+
+def test_a_variant_is_shown_against_the_default() -> None:
+    bare = rows().filter(label="sphunc").with_columns(variant=pl.lit("bare"), nll=pl.col("nll") + 0.1 * pl.col("seed"))
+    text = " ".join(printed(pl.concat([rows(), bare])).split())
+    assert "snare, bare: this variant less the default of the same system" in text
+    assert text.count("this variant less") == 1

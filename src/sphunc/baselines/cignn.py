@@ -30,6 +30,9 @@ Deviations
   of I(alpha; Y | beta), and training inflates sigma instead of learning. Outside training the mean is used throughout.
 - The class kernel is Kronecker's. Bandwidth is the mean distance. L_VAE is divided by the number of inputs; the
   reconstruction of the adjacency is left out, as in the code.
+- The encoder has a ReLU between its layers, where the published one is linear, and :math:`\lambda_\beta, \lambda_y` are
+  0.01 and 0.1, where the published first stage has 0.001 and 0.01: there nothing else teaches the encoder, here the NLL
+  does too. Parts of 24 and 8 and a width of 32 stand for 56 and 8 and 128.
 - Mean instead of sum over neighbours and layer instead of batch normalisation, as degrees differ by two orders.
 - At most ``EDGES`` edges in all, and at least 4 per agent: those met most often, then the nearest in features.
 

@@ -12,7 +12,7 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from sphunc._typing import Float, Int
+from sphunc._typing import Float, Int, Whole
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.forecast import next_time
@@ -30,7 +30,7 @@ class Forecaster(Protocol):
         """Learn from the training origins, stop on the validation origins, calibrate on the calibration origins."""
         ...
 
-    def predict(self, data: TemporalHypergraph, origin: int | None = None) -> Any:
+    def predict(self, data: TemporalHypergraph, origin: Whole | None = None) -> Any:
         """Forecast from time index ``origin``, the last one by default; nothing later is looked at."""
         ...
 

@@ -15,6 +15,9 @@ from sphunc.causal import InfluenceGraph
 from sphunc.causal.counts import whole_number
 from sphunc.errors import ArgumentError
 
+PROBABILITY = "probability of the link"
+"""The one kind of score that claims more than an order."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InfluenceScores:
@@ -63,7 +66,7 @@ def influence_scores(influence: Any, candidates: Links | None = None) -> Influen
     """
     found = influence.influence() if callable(getattr(influence, "influence", None)) else influence
     if isinstance(found, InfluenceGraph):
-        found = InfluenceScores(found.links, found.probability, found.agents, "probability of the link")
+        found = InfluenceScores(found.links, found.probability, found.agents, PROBABILITY)
     if not isinstance(found, InfluenceScores):
         raise ArgumentError(
             f"influence is a {type(influence).__name__}, which scores no links; give a forecaster with influence(), "

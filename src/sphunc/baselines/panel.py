@@ -23,7 +23,7 @@ from sphunc.hypergraph.buckets import Buckets, group_over_time
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Mean and deviation of each feature ``[F]``, from training times only."""
+    """Mean and deviation of each feature ``[F]``, from the times that were learned from."""
 
     mean: Tensor
     deviation: Tensor

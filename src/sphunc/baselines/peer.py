@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import torch
 
+from sphunc._typing import Whole
 from sphunc.baselines.forecaster import PeerForecast, peer_forecast
 from sphunc.baselines.influence import InfluenceScores
 from sphunc.baselines.network import ForecastNetwork, SpatialEncoder, TemporalNetwork
@@ -19,10 +20,12 @@ from sphunc.baselines.panel import Scale, inputs_of, make_panel
 from sphunc.baselines.saving import Saved, read_peer, write_peer
 from sphunc.baselines.settings import Count, Share, check_params, check_values
 from sphunc.baselines.trainer import Trained, Training, outlook_of, train
+from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph, comembers
 from sphunc.model.alignment import Known, align, check_features, known_of
 from sphunc.model.calibration import TemperatureLaw
+from sphunc.model.inputs import check_data, check_device, check_origin
 from sphunc.model.plan import make_plan
 from sphunc.model.weights import load_weights
 
@@ -58,7 +61,7 @@ class Peer(ABC):
         network_: the trained network.
         temperature_: calibration of confidence.
         influence_: native scores of the candidate links, or None.
-        validation_: NLL of held-out outcomes in the best pass.
+        validation_: NLL of held-out outcomes in the best pass, before any refit.
         epochs_: passes that the network was trained for.
         known_: agents, features and classes of the training data.
     """
@@ -76,8 +79,10 @@ class Peer(ABC):
     epochs_: int
     known_: Known
 
-    def __init__(self, *, horizon: int = 1, seed: int = 0, device: str | torch.device = "cpu", **settings: Any) -> None:
-        self.horizon, self.seed, self.device = horizon, seed, device
+    def __init__(
+        self, *, horizon: Whole = 1, seed: Whole = 0, device: str | torch.device = "cpu", **settings: Any
+    ) -> None:
+        self.horizon, self.seed, self.device = whole_number("horizon", horizon, least=1), seed_number(seed), device
         check_params(type(self).__name__, settings, [f.name for f in fields(self.Settings)])
         self._given = check_values(self.Settings, settings)
         self.settings = self.Settings(**self._given)
@@ -98,23 +103,25 @@ class Peer(ABC):
             split: origins to train, validate and calibrate on; None uses all times.
             verbose: taken because every forecaster takes it; a peer fits within seconds and shows nothing.
         """
+        data, device = check_data("fit", data), check_device(self.device)
         known = known_of(data)
         if known.numeric:
             raise DataError(f"{type(self).__name__} forecasts classes, but data has numbers; bin them, or use SphUnc")
         if self.needs_features:
             check_features(data)
         plan = make_plan(data, self.horizon, split)
-        window = data.until(plan.stop - 1).to(self.device)
+        window = data.until(plan.stop - 1).to(device)
         trained = train(window, plan, partial(self._network, known), self.settings, self.seed)
         self._take(known_of(window), trained)
         self.influence_ = self._native_influence(window)
         return self
 
     @torch.no_grad()
-    def predict(self, data: TemporalHypergraph, origin: int | None = None) -> PeerForecast:
+    def predict(self, data: TemporalHypergraph, origin: Whole | None = None) -> PeerForecast:
         """Forecast every agent's outcome ``horizon`` steps after ``origin``; agents may be new."""
         self._check_fitted("predict")
-        origin = data.num_times - 1 if origin is None else origin
+        data = check_data("predict", data)
+        origin = data.num_times - 1 if origin is None else check_origin(data, origin)
         past = align(data.until(origin), self.known_).to(self.device)
         run = self.network_(make_panel(past, self.scale_, self.known_.outputs))
         last = self.temperature_.apply(outlook_of(run.log_probabilities[-1])).log_probabilities

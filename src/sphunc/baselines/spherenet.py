@@ -26,7 +26,8 @@ dimensions, not the contribution of SphereNet; most of the features' geometry do
 Further deviations
 
 - Neighbours are co-members at the same time, at most ``neighbours`` of them: those sharing most groups first, then the
-  nearest features. An agent therefore takes part in at most ``neighbours`` squared triplets as their middle.
+  nearest features. An agent therefore takes part in at most ``neighbours`` squared triplets as their middle. Being a
+  neighbour is not made mutual: i may hear j without j hearing i, as a radius graph would not have it.
 - The reference of a torsion is never k itself. The published code keeps it, and rounding then wins the minimum.
 - The projection learns through R only: angles and torsions have no gradient at collinear points, and A and T pass none.
   Distances are at least 0.05 c.
@@ -76,9 +77,9 @@ class SphereNetSettings(PeerSettings):
         triplet: units of a triplet.
     """
 
-    width: Count = 32
+    width: Count = 64
     blocks: Count = 2
-    neighbours: Count = 3
+    neighbours: Count = 8
     degrees: Count = 3
     triplet: Count = 16
 
@@ -245,6 +246,7 @@ class SphereNet(InfluencePeer):
         "width": (16, 32, 64),
         "dropout": (0.1, 0.3, 0.5),
         "blocks": (1, 2),
+        "neighbours": (3, 8),
     }
     settings: SphereNetSettings
 

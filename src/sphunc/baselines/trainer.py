@@ -1,26 +1,27 @@
 """The one trainer: AdamW, early stopping on held-out NLL, temperature on what is kept for calibration.
 
 The plan is that of SphUnc (:mod:`sphunc.model.plan`): later times are held out, or, where times are too few, agents in
-folds. With folds, the number of passes that serves held-out agents best is what the final network learns for.
+folds. Held-out outcomes choose the number of passes and the temperature; then a fresh network learns from every outcome
+that may be seen for that many passes, as SphUnc learns on from them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from sphunc._typing import Float
 from sphunc.baselines.forecaster import predictive_entropy
-from sphunc.baselines.network import ForecastNetwork
+from sphunc.baselines.network import ForecastNetwork, Run
 from sphunc.baselines.panel import Panel, Scale, learn_scale, make_panel
 from sphunc.baselines.settings import Count, Rate, Several, Weight
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, fit_temperature
+from sphunc.model.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, carry_over, fit_temperature
 from sphunc.model.outlook import Outlook, merge
 from sphunc.model.plan import Plan
 from sphunc.model.targets import Targets, folds_of, targets_of
@@ -40,6 +41,8 @@ class Training:
         epochs: most passes.
         patience: passes without improvement before training ends.
         folds: parts of the agents where agents are held out.
+        refit: whether the network learns from validation and calibration outcomes too, once these have chosen the
+            number of passes and the temperature.
     """
 
     learning_rate: Rate = 5e-3
@@ -47,11 +50,12 @@ class Training:
     epochs: Count = 200
     patience: Count = 30
     folds: Several = 3
+    refit: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The result: network in evaluation, temperature, passes, held-out NLL of the best pass."""
+    """The result: network in evaluation, temperature, passes, NLL of held-out outcomes before any refit."""
 
     network: ForecastNetwork
     temperature: TemperatureLaw
@@ -73,12 +77,12 @@ class Learner:
     def step(self, epoch: int) -> None:
         """Take one step on all outcomes."""
         self.network.train()
-        run = self.network(self.panel, self.generator)
+        run = self._run(self.panel, self.generator)
         nll = mean_nll(run.log_probabilities, self.targets)
         loss = self.network.spatial.objective(nll, run.encoding, self.panel, self.targets, epoch, self.generator)
-        value, rate = float(loss.detach()), self.optimizer.param_groups[0]["lr"]
+        value = float(loss.detach())
         if not math.isfinite(value):
-            raise ArgumentError(f"learning_rate is {rate:g}, and the loss became {value} in pass {epoch}; lower it")
+            raise self._exploded(f"the loss became {value} in pass {epoch}")
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), GRADIENT_CLIP)
@@ -88,7 +92,16 @@ class Learner:
     def forecast(self, panel: Panel) -> Float[Tensor, "time agent class"]:
         """Log-probabilities, without dropout."""
         self.network.eval()
-        return self.network(panel).log_probabilities
+        return self._run(panel, None).log_probabilities
+
+    def _run(self, panel: Panel, generator: torch.Generator | None) -> Run:
+        try:
+            return self.network(panel, generator)
+        except ArgumentError as error:  # no argument of the user's reaches the network but through its weights
+            raise self._exploded(f"the network broke down ({error})") from None
+
+    def _exploded(self, what: str) -> ArgumentError:
+        return ArgumentError(f"learning_rate is {self.optimizer.param_groups[0]['lr']:g}, and {what}; lower it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +132,26 @@ def _by_times(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings:
     best = _train([learner], watched, judged, None, settings)
     learner.network.load_state_dict(best.weights[0])
     whole = learner.forecast(make_panel(data.window(0, plan.stop), scale, data.num_classes))
-    law = fit_temperature(outlook_of(whole), targets_of(data.window(0, plan.stop), plan.horizon, plan.calibration))
-    return Trained(learner.network.eval(), law, scale, best.epoch + 1, best.score)
+    held = targets_of(data.window(0, plan.stop), plan.horizon, plan.calibration)
+    law = fit_temperature(outlook_of(whole), held)
+    trained = Trained(learner.network.eval(), law, scale, best.epoch + 1, best.score)
+    if not settings.refit:
+        return trained
+    final = _refit(data.window(0, plan.stop), plan, make, settings, seed, trained.epochs)
+    rows = [outlook_of(forecasts).rows(held.mask) for forecasts in (whole, final.forecast(final.panel))]
+    scale, law = learn_scale(data, plan.stop), carry_over(law, *rows)
+    return replace(trained, network=final.network.eval(), temperature=law, scale=scale)
+
+
+def _refit(
+    seen: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int, epochs: int
+) -> Learner:
+    """Learn anew from all origins whose target may be seen, for as many passes as were chosen without the last."""
+    panel = make_panel(seen, learn_scale(seen, plan.stop), seen.num_classes)
+    final = _learner(make, panel, targets_of(seen, plan.horizon, plan.everything), settings, seed, 0)
+    for epoch in range(epochs):
+        final.step(epoch)
+    return final
 
 
 def _by_agents(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int) -> Trained:

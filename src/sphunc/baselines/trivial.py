@@ -16,14 +16,16 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from sphunc._typing import Bool, Float, Int
+from sphunc._typing import Bool, Float, Int, Whole
 from sphunc.baselines.forecaster import PeerForecast, peer_forecast
 from sphunc.baselines.saving import Saved, read_peer, write_peer
 from sphunc.baselines.settings import check_params
 from sphunc.baselines.trainer import check_outcomes
+from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, known_of
+from sphunc.model.inputs import check_data, check_origin
 from sphunc.model.plan import make_plan
 from sphunc.model.targets import Targets, targets_of
 
@@ -51,7 +53,12 @@ def transitions(
 
 
 class Trivial(ABC):
-    """A table of probabilities as a forecaster; nothing is tuned, stopped or calibrated."""
+    """A table of probabilities as a forecaster; nothing is tuned, stopped or calibrated.
+
+    Attributes:
+        table_: counted on all outcomes that may be seen.
+        validation_: NLL of the validation outcomes, by a table of the training outcomes alone.
+    """
 
     name: ClassVar[str]
     search: ClassVar[Mapping[str, Sequence[Any]]] = {}
@@ -59,9 +66,11 @@ class Trivial(ABC):
     known_: Known
     validation_: float
 
-    def __init__(self, *, horizon: int = 1, seed: int = 0, device: str | torch.device = "cpu", **settings: Any) -> None:
+    def __init__(
+        self, *, horizon: Whole = 1, seed: Whole = 0, device: str | torch.device = "cpu", **settings: Any
+    ) -> None:
         check_params(type(self).__name__, settings, ("horizon", "seed", "device"))  # it has no others
-        self.horizon, self.seed, self.device = horizon, seed, device
+        self.horizon, self.seed, self.device = whole_number("horizon", horizon, least=1), seed_number(seed), device
 
     @abstractmethod
     def learn(self, last: Tensor, targets: Targets, num_classes: int) -> Tensor:
@@ -76,7 +85,8 @@ class Trivial(ABC):
         return {"horizon": self.horizon, "seed": self.seed, "device": self.device}
 
     def fit(self, data: TemporalHypergraph, split: Split | None = None, *, verbose: bool | None = None) -> Trivial:
-        """Count; ``verbose`` is taken because every forecaster takes it."""
+        """Count all that may be seen; ``verbose`` is taken because every forecaster takes it."""
+        data = check_data("fit", data)
         plan = make_plan(data, self.horizon, split)
         window = data.until(plan.stop - 1).to("cpu")
         known = known_of(window)
@@ -84,17 +94,19 @@ class Trivial(ABC):
             raise DataError(f"{type(self).__name__} forecasts classes, but data has numbers; bin them, or use SphUnc")
         check_outcomes(window, plan)
         last = last_outcome(window.y, window.y_mask)
-        self.table_ = self.learn(last, targets_of(window, self.horizon, plan.train), known.outputs)
+        before = self.learn(last, targets_of(window, self.horizon, plan.train), known.outputs)
         held = targets_of(window, self.horizon, plan.validation or plan.train)
-        probabilities = self.read(self.table_, last)[held.mask]
+        probabilities = self.read(before, last)[held.mask]
         self.validation_ = -float(probabilities.gather(1, held.outcome[held.mask].unsqueeze(1)).log().mean())
+        self.table_ = self.learn(last, targets_of(window, self.horizon, plan.everything), known.outputs)
         self.known_ = known
         return self
 
-    def predict(self, data: TemporalHypergraph, origin: int | None = None) -> PeerForecast:
+    def predict(self, data: TemporalHypergraph, origin: Whole | None = None) -> PeerForecast:
         """Look the agents up."""
         self._check_fitted("predict")
-        origin = data.num_times - 1 if origin is None else origin
+        data = check_data("predict", data)
+        origin = data.num_times - 1 if origin is None else check_origin(data, origin)
         past = align(data.until(origin), self.known_).to("cpu")
         y = torch.zeros(past.y_mask.shape, dtype=torch.long) if past.y is None else past.y
         probabilities = self.read(self.table_, last_outcome(y, past.y_mask)[-1])
@@ -125,7 +137,7 @@ class Trivial(ABC):
 
 
 class Majority(Trivial):
-    """The shares of the classes in training, for everybody."""
+    """The shares of the classes, for everybody."""
 
     name = "majority"
 
@@ -139,7 +151,7 @@ class Majority(Trivial):
 
 
 class Persistence(Trivial):
-    """What followed the last outcome seen, in training; the shares of the classes for whom nothing was seen."""
+    """What tends to follow the last outcome seen; the shares of the classes for whom nothing was seen."""
 
     name = "persistence"
 

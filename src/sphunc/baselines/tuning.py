@@ -15,7 +15,9 @@ from typing import Any
 
 import torch
 
+from sphunc._typing import Whole
 from sphunc.baselines.registry import forecaster, forecaster_class
+from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import Split, TemporalHypergraph
 
@@ -50,8 +52,8 @@ def tune(
     data: TemporalHypergraph,
     split: Split | None = None,
     *,
-    trials: int = 10,
-    seed: int = 0,
+    trials: Whole = 10,
+    seed: Whole = 0,
     **fixed: Any,
 ) -> tuple[Trial, ...]:
     """Try settings of a forecaster, and return the trials, the best first.
@@ -64,8 +66,7 @@ def tune(
         seed: of the draws and of every fit.
         **fixed: settings that all trials share; what is fixed is not searched.
     """
-    if trials < 1:
-        raise ArgumentError(f"trials is {trials}; give at least 1, the default setting")
+    trials, seed = whole_number("trials", trials, least=1), seed_number(seed)
     forecaster(name, **{"seed": seed, **fixed})  # a fixed setting that is at fault is no failed trial
     drawn = draw_settings(name, trials, seed, fixed)
     done = [_try(name, data, split, settings, seed, fixed) for settings in drawn]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from rich.box import SIMPLE_HEAD
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sphunc.evaluation.benchmark.summary import HEADLINES, Headline, Section, Standing
+from sphunc.evaluation.significance import PairedTest
 
 TITLES = {
     "sphunc": "SphUnc",
@@ -21,6 +22,7 @@ TITLES = {
     "causal-sphhn": "Causal-SphHN",
 }
 NOTHING = "–"
+Tests = Mapping[str, Mapping[str, PairedTest]]
 
 
 def titled(label: str) -> str:
@@ -38,24 +40,27 @@ def show_sections(console: Console, sections: Iterable[Section]) -> None:
         console.print(ranks_table(shown))
     if shown:
         console.print(
-            "Mean over seeds, ± half of the 95 % interval; * is best, or p below 0.05 in a test. P@10 and AUPRC: each "
-            "system's own read-out of influence; common: one attribution for all. Way to oracle: 0 is the best trivial "
-            "model, 1 the oracle.",
+            "Mean over seeds, ± half of the 95 % interval; * is best, or p below 0.05 in a test on worlds. P@10 and "
+            "AUPRC: each system's own read-out of influence; common: one attribution for all. Way to oracle: 0 is the "
+            "best trivial model, 1 the oracle.",
             highlight=False,
         )
 
 
 def show_section(console: Console, section: Section) -> None:
-    """Print one data set: the systems, the trivial ones with the oracle, the tests, the notes."""
+    """Print one data set: the systems, the controls with the oracle, the tests, the notes."""
     name = _named(section)
     _show(console, name, section.peers, partial(standings_table, section))
-    others = (*section.trivial, *((section.ceiling,) if section.ceiling else ()))
+    others = (*section.controls, *((section.ceiling,) if section.ceiling else ()))
     ceiling = " and the oracle, the ceiling" if section.ceiling else ""
-    _show(console, f"{name}: trivial models{ceiling}", others, partial(standings_table, section))
-    for family in (section.peers, section.trivial):
-        labels = [label for label in family if any(label in tests for tests in section.tests.values())]
-        title = f"{name}: {titled(section.reference)} less the other, p of the corrected resampled t-test after Holm"
-        _show(console, title, labels, partial(tests_table, section))
+    _show(console, f"{name}: controls, which look at no group{ceiling}", others, partial(standings_table, section))
+    test = "p of the corrected resampled t-test after Holm"
+    for family in (section.peers, section.controls):
+        title = f"{name}: {titled(section.reference)} less the other, {test}"
+        _show(console, title, _tested(section.tests, family), partial(tests_table, section, section.tests))
+    labels = _tested(section.changes, (*section.peers, *section.controls))
+    title = f"{name}: this variant less the default of the same system, {test} over its variants"
+    _show(console, title, labels, partial(tests_table, section, section.changes))
     for note in section.notes:
         console.print(f"Note: {note}", highlight=False)
     console.print()
@@ -73,13 +78,17 @@ def standings_table(section: Section, labels: Sequence[str]) -> Table:
     return table
 
 
-def tests_table(section: Section, labels: Sequence[str]) -> Table:
-    """The reference less each other system, with the adjusted p-value."""
+def tests_table(section: Section, tests: Tests, labels: Sequence[str]) -> Table:
+    """Differences with their adjusted p-values; where seeds vary the weights alone, none has a star."""
     table = _table(labels)
     for headline in HEADLINES:
-        if section.tests.get(headline.column):
-            table.add_row(headline.title, *(_test(section, headline.column, label) for label in labels))
+        if found := tests.get(headline.column):
+            table.add_row(headline.title, *(_test(found.get(label), section.is_world) for label in labels))
     return table
+
+
+def _tested(tests: Tests, family: Sequence[str]) -> list[str]:
+    return [label for label in family if any(label in found for found in tests.values())]
 
 
 def ranks_table(sections: Sequence[Section]) -> Table:
@@ -142,10 +151,9 @@ def _add_calibration(table: Table, section: Section, labels: Sequence[str]) -> N
     table.add_row("  not above", *(NOTHING if pair is None else f"{pair[0]} of {pair[1]} " for pair in inside))
 
 
-def _test(section: Section, column: str, label: str) -> Text:
-    test = section.tests.get(column, {}).get(label)
+def _test(test: PairedTest | None, is_world: bool) -> Text:
     if test is None:
         return Text(NOTHING)
-    shown = test.adjusted_p < 0.05
+    shown = is_world and test.adjusted_p < 0.05
     p = "p<0.001" if test.adjusted_p < 0.001 else f"p={test.adjusted_p:.3f}"
     return Text(f"{test.mean:+.3f} ") + Text(f"\n{p}{'*' if shown else ' '}", style="bold" if shown else "dim")

@@ -41,6 +41,13 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"seeds": [0, True]}, r"seeds\[1\]: got True; give a number, such as 1\."),
         ({"horizon": True}, r"horizon: got True; give a number, such as 1\."),
         ({"seeds": 3}, r"seeds: got 3; give a list, such as \[0, 1\]\."),
+        ({"models": "majority"}, r"models: got 'majority'; give a list of names or tables, such as models = \["),
+        ({"data": {"world": "snare"}}, r"data: got .*; give a list of tables: in TOML each begins with \[\[data\]\]"),
+        ({"variants": {"name": "a"}}, r"variants: got .*in TOML each begins with \[\[variants\]\]"),
+        (
+            {"models": [{"name": "hypergcn", "settings": {"device": 1.5}}]},
+            r"device is 1.5; give a device of torch, such as 'cpu' or 'cuda'\.\n",
+        ),
         ({"models": [3]}, r"models\[0\]: got 3; give a table, such as \{ name = \"...\" \}\."),
         ({"variants": [{"name": "a", "models": []}]}, r"variants\[0\].models: got \[\]; give at least one\."),
         ({"sedes": [0]}, r"sedes: there is no such field. Did you mean 'seeds'\? Allowed: name, models, data"),
@@ -112,3 +119,20 @@ def test_hyphen_and_underscore_are_the_same() -> None:
 def test_reference_is_sphunc_if_it_is_there_else_the_first() -> None:
     assert make_matrix({**SMALL, "models": ["majority", "sphunc"]}).reference == "sphunc"
     assert make_matrix({**SMALL, "models": ["majority", "persistence"]}).reference == "majority"
+
+
+def test_what_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b'name = "caf\xe9"')
+    with pytest.raises(DataError, match=r"a.toml: not UTF-8: byte 0xe9 at place 11. Save it as UTF-8."):
+        read_matrix(tmp_path / "a.toml")
+    (tmp_path / "d.toml").mkdir()
+    with pytest.raises(DataError, match=r"d.toml: this is a folder. Give an experiment file"):
+        read_matrix(tmp_path / "d.toml")
+
+
+@pytest.mark.parametrize("ending", ["json", "toml"])
+def test_what_is_nested_too_deeply_is_named(tmp_path: Path, ending: str) -> None:
+    deep = "[" * 100_000
+    (tmp_path / f"a.{ending}").write_text(deep if ending == "json" else f"name = {deep}")
+    with pytest.raises(DataError, match="nested too deeply"):
+        read_matrix(tmp_path / f"a.{ending}")

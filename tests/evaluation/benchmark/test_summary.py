@@ -1,11 +1,12 @@
 """What a benchmark shows is what its rows say, whoever wins."""
 
+import json
 import math
 
 import polars as pl
 import pytest
 
-from sphunc.evaluation import compare
+from sphunc.evaluation import compare, corrected_resampled_t, holm
 from sphunc.evaluation.benchmark.summary import sections_of, standing, with_oracle_share
 
 NLL = {
@@ -20,6 +21,7 @@ NLL = {
 
 def rows(nll: dict[str, list[float]] = NLL, data: str = "snare") -> pl.DataFrame:
     shared = {"data": data, "variant": "default", "rows_train": 700, "rows_test": 200, "ece": 0.05, "ece_floor": 0.04}
+    shared |= {"horizon": 1, "settings": "{}", "source": json.dumps({"world": data})}
     links = {"p_at_10": 0.5, "link_base_rate": 0.1, "links_within_reach": 1.0, "links_kind": "simulated"}
     return pl.DataFrame(
         [
@@ -62,7 +64,7 @@ def test_section_names_the_best_whoever_it_is_and_the_oracle_does_not_compete() 
     assert section.rank("nll") == (2, 5)
     assert section.rank("macro_auc") is None
     assert section.peers == ("sphunc", "hypergcn", "cignn")
-    assert section.trivial == ("logistic", "majority")
+    assert section.controls == ("logistic", "majority")
     assert section.ceiling == "oracle"
     assert section.calibrated["sphunc"] == (1, 3)
     assert set(section.best["ece"]) == set(NLL) - {"oracle"}, "equal as printed is a tie"
@@ -76,11 +78,85 @@ def test_tests_are_the_corrected_ones_with_holm_among_the_peers() -> None:
     assert set(section.tests["nll"]) == {"hypergcn", "cignn", "logistic", "majority"}
 
 
-def test_seeds_that_a_peer_lacks_are_left_out_of_its_family() -> None:
-    table = rows().filter(~((pl.col("label") == "cignn") & (pl.col("seed") == 2)))
-    (section,) = sections_of(table, "sphunc")
-    assert section.tests["nll"]["hypergcn"].pairs == 2
-    assert section.tests["nll"]["logistic"].pairs == 3
+def without(table: pl.DataFrame, label: str, seed: int) -> pl.DataFrame:
+    return table.filter(~((pl.col("label") == label) & (pl.col("seed") == seed)))
+
+
+def test_a_missing_cell_touches_nobody_elses_test() -> None:
+    (whole,), (section,) = sections_of(rows(), "sphunc"), sections_of(without(rows(), "cignn", 2), "sphunc")
+    assert section.tests["nll"]["hypergcn"].p_value == whole.tests["nll"]["hypergcn"].p_value
+    assert section.tests["nll"]["hypergcn"].pairs == 3
+    assert section.tests["nll"]["cignn"].pairs == 2
+    assert section.tests["nll"]["logistic"] == whole.tests["nll"]["logistic"]
+    assert "2 pairs are too few" in section.notes[0]
+    single = without(without(rows(), "cignn", 2), "cignn", 1)
+    assert set(sections_of(single, "sphunc")[0].tests["nll"]) == {"hypergcn", "logistic", "majority"}
+
+
+def test_means_over_other_seeds_have_no_star_and_no_place() -> None:
+    (section,) = sections_of(without(rows(), "cignn", 2), "sphunc")
+    assert section.standings["nll"]["cignn"].seeds == 2
+    assert section.best["nll"] == ("sphunc",)
+    assert section.rank("nll") == (1, 4)
+    (note,) = (note for note in section.notes if "lacks" in note)
+    assert note.startswith("cignn lacks seed 2: its mean is over n = 2, it has no star and no place there")
+    (absent,) = sections_of(without(rows(), "sphunc", 0), "sphunc")
+    assert absent.rank("nll") is None
+    assert not any("lacks" in note for note in sections_of(rows(), "sphunc")[0].notes)
+
+
+def test_a_measure_that_is_missing_is_named() -> None:
+    gap = pl.when((pl.col("label") == "hypergcn") & (pl.col("seed") == 1)).then(None).otherwise("p_at_10")
+    (section,) = sections_of(rows().with_columns(gap.alias("p_at_10")), "sphunc")
+    assert any(note.startswith("hypergcn lacks seed 1 in P@10: its mean is over n = 2") for note in section.notes)
+    assert "hypergcn" not in section.best["p_at_10"]
+    assert section.rank("nll") == (2, 5)
+
+
+def test_a_control_without_messages_is_no_peer() -> None:
+    values = {**NLL, "recurrent": [0.61, 0.64, 0.6]}
+    (section,) = sections_of(rows(values), "sphunc")
+    (before,) = sections_of(rows(), "sphunc")
+    assert section.controls == ("logistic", "majority", "recurrent")
+    assert section.tests["nll"]["hypergcn"] == before.tests["nll"]["hypergcn"]
+
+
+def variant(label: str, name: str, change: float, settings: str = '{"scm": false}') -> pl.DataFrame:
+    changed = rows().filter(pl.col("label").is_in([label, "oracle"]))
+    settled = pl.when(pl.col("label") == label).then(pl.lit(settings)).otherwise("settings")
+    nll = pl.when(pl.col("label") == label).then(pl.col("nll") + change + 0.01 * pl.col("seed")).otherwise("nll")
+    return changed.with_columns(settled.alias("settings"), nll.alias("nll"), variant=pl.lit(name))
+
+
+def test_the_way_to_the_oracle_begins_at_default_trivial_models_of_any_variant() -> None:
+    table = pl.concat([rows(), variant("sphunc", "bare", 0.1), variant("logistic", "odd", -0.3)])
+    share = with_oracle_share(table).filter(seed=0)
+    assert share.filter(variant="bare", label="sphunc")["oracle_share"].item() == pytest.approx(0.25)
+    assert share.filter(variant="odd", label="logistic")["oracle_share"].item() == pytest.approx(0.75)
+    assert share.filter(variant="default", label="sphunc")["oracle_share"].item() == pytest.approx(0.5)
+    far = rows().with_columns(horizon=pl.lit(2, pl.Int64), variant=pl.lit("far"))
+    far = with_oracle_share(pl.concat([rows(), far.filter(pl.col("model") != "logistic")]))
+    assert far.filter(variant="far", label="majority", seed=0)["oracle_share"].item() == pytest.approx(0.0)
+
+
+def test_variants_are_tested_against_the_default_of_the_same_system() -> None:
+    table = pl.concat([rows(), variant("sphunc", "bare", 0.1), variant("sphunc", "poor", 0.2)])
+    default, bare, poor = sections_of(table, "sphunc")
+    assert default.changes == {}
+    found = bare.changes["nll"]["sphunc"]
+    wanted = corrected_resampled_t([0.1, 0.11, 0.12], train_size=700, test_size=200)
+    assert (found.mean, found.p_value) == (pytest.approx(0.11), pytest.approx(wanted.p_value))
+    both = holm([found.p_value, poor.changes["nll"]["sphunc"].p_value])
+    assert found.adjusted_p == pytest.approx(both[0])
+    far = variant("sphunc", "far", 0.1).with_columns(horizon=pl.lit(2, pl.Int64))
+    assert sections_of(pl.concat([rows(), far]), "sphunc")[1].changes == {}, "other outcomes are forecast"
+
+
+def test_seeds_of_one_table_are_not_called_evidence() -> None:
+    assert sections_of(rows(), "sphunc")[0].is_world
+    (section,) = sections_of(rows().with_columns(source=pl.lit('{"tables": "mine"}')), "sphunc")
+    assert not section.is_world
+    assert any("p-values speak of initialisation, not of other data" in note for note in section.notes)
 
 
 def test_too_few_seeds_are_said_plainly() -> None:

@@ -49,13 +49,14 @@ def settings_fault(name: str, settings: Mapping[str, Any]) -> str:
             return f"{setting!r} is given by the experiment. Remove it, and use the field {field}."
     try:
         torch.device(settings.get("device", "cpu"))
+    except (RuntimeError, TypeError, ValueError):
+        return f"device is {settings['device']!r}; give a device of torch, such as 'cpu' or 'cuda'."
+    try:
         forecaster(name, **settings)
         if name == "sphunc":
             check_settings({setting: value for setting, value in settings.items() if setting != "device"})
     except (SphuncError, TypeError) as error:
         return f"{str(error).rstrip('.')}."
-    except RuntimeError:
-        return f"device is {settings['device']!r}; give a device of torch, such as 'cpu' or 'cuda'."
     return ""
 
 

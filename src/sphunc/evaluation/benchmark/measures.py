@@ -14,10 +14,10 @@ from torch import Tensor
 from sphunc._typing import Bool, Float, Int, Links
 from sphunc.errors import ArgumentError
 from sphunc.evaluation.calibration import adaptive_ece, classwise_ece, debiased_squared_error
-from sphunc.evaluation.classification import accuracy, brier, macro_auc, macro_f1, nll
+from sphunc.evaluation.classification import accuracy, brier, brier_parts, macro_auc, macro_f1, nll
 from sphunc.evaluation.floor import check_calibration
 from sphunc.evaluation.links import auprc, base_rate, precision_at_k, precision_at_k_per_target, r_precision
-from sphunc.evaluation.selective import aurc, misclassification_auroc
+from sphunc.evaluation.selective import aurc, fpr95, misclassification_auroc
 from sphunc.evaluation.smooth import smooth_ece
 
 Measures = dict[str, float | int | bool | None]
@@ -39,7 +39,8 @@ def forecast_measures(
     """
     p, y = probabilities.double().numpy(), labels.numpy()
     top, correct = p.max(axis=1), p.argmax(axis=1) == y
-    check = check_calibration(p, y)
+    check, parts, own = check_calibration(p, y), brier_parts(p, y), uncertainty.double().numpy()
+    squared = debiased_squared_error(p, y)
     return {
         "rows_test": len(y),
         "accuracy": accuracy(p, y),
@@ -47,20 +48,27 @@ def forecast_measures(
         "macro_auc": _defined(lambda: macro_auc(p, y).value),
         "nll": nll(p, y, least=LEAST),
         "brier": brier(p, y),
+        "brier_reliability": parts.reliability,
+        "brier_resolution": parts.resolution,
+        "brier_uncertainty": parts.uncertainty,
+        "brier_within": parts.within,
         "ece": check.ece,
         "ece_floor": check.null.floor,
         "ece_low": check.null.low,
         "ece_high": check.null.high,
         "ece_calibrated": check.is_calibrated,
         "ece_p": check.p_value,
-        "squared_ece_debiased": debiased_squared_error(p, y),
+        "squared_ece_debiased": squared,
+        "ece_debiased": max(squared, 0.0) ** 0.5,
         "ece_adaptive": adaptive_ece(p, y),
         "ece_classwise": classwise_ece(p, y),
         "ece_smooth": smooth_ece(p, y),
         "aurc": aurc(1.0 - top, ~correct),
-        "aurc_own": aurc(uncertainty.double().numpy(), ~correct),
+        "aurc_own": aurc(own, ~correct),
         "misclassification_auroc": _defined(lambda: misclassification_auroc(1.0 - top, correct)),
-        "misclassification_auroc_own": _defined(lambda: misclassification_auroc(uncertainty.double().numpy(), correct)),
+        "misclassification_auroc_own": _defined(lambda: misclassification_auroc(own, correct)),
+        "misclassification_fpr95": _defined(lambda: fpr95(1.0 - top[correct], 1.0 - top[~correct])),
+        "misclassification_fpr95_own": _defined(lambda: fpr95(own[correct], own[~correct])),
     }
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from sphunc._typing import Links
 from sphunc.baselines.attribution import attribute
 from sphunc.baselines.forecaster import predictive_entropy
-from sphunc.baselines.influence import influence_scores
+from sphunc.baselines.influence import PROBABILITY, InfluenceScores, influence_scores
 from sphunc.baselines.registry import forecaster
 from sphunc.baselines.tuning import tune
 from sphunc.errors import ArgumentError
@@ -27,6 +27,7 @@ from sphunc.evaluation.benchmark.measures import (
     link_measures,
 )
 from sphunc.evaluation.benchmark.sources import Material, load_material
+from sphunc.evaluation.links import link_ece
 from sphunc.evaluation.selective import out_of_distribution_auroc
 from sphunc.hypergraph import Split, comembers, time_split
 
@@ -147,15 +148,17 @@ def _influence(cell: Cell, model: Any, material: Material, split: Split) -> Row:
     shared: Row = {"links_kind": material.kind, **candidate_measures(candidates, links, is_true)}
     native = _native(model, candidates)
     if native is not None:
-        shared |= link_measures(native, candidates, is_true)
+        shared |= link_measures(native.score, candidates, is_true)
+        if native.kind == PROBABILITY:
+            shared["link_ece"] = link_ece(native.score.double().numpy(), is_true.numpy())
     if cell.attribution:
         score = attribute(model, data, (*split.validation, *split.calibration), candidates=candidates).score
         shared |= {f"{name}_common": value for name, value in link_measures(score, candidates, is_true).items()}
     return shared
 
 
-def _native(model: Any, candidates: Links) -> Tensor | None:
+def _native(model: Any, candidates: Links) -> InfluenceScores | None:
     try:
-        return influence_scores(model, candidates).score
+        return influence_scores(model, candidates)
     except ArgumentError:
         return None

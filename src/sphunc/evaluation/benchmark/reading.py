@@ -25,6 +25,13 @@ _IN_WORDS = {
     "model_type": 'give a table, such as { name = "..." }',
 }
 
+_LISTS = {
+    ("models",): 'give a list of names or tables, such as models = ["sphunc", "majority"]',
+    ("data",): "give a list of tables: in TOML each begins with [[data]], in JSON they stand in [ ]",
+    ("variants",): "give a list of tables: in TOML each begins with [[variants]], in JSON they stand in [ ]",
+}
+"""Fields that are lists, but not of numbers: how to write them."""
+
 
 def read_matrix(path: str | os.PathLike[str]) -> Matrix:
     """Read and check an experiment file (TOML or JSON).
@@ -57,8 +64,18 @@ def _parse(file: Path) -> dict[str, Any]:
         raise DataError(
             f"{file}: there is no such file. Give an experiment file, or run sphunc benchmark --quick."
         ) from None
+    except IsADirectoryError:
+        raise DataError(f"{file}: this is a folder. Give an experiment file, such as one inside it.") from None
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror}). Give a file that you may read.") from None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{file}: not UTF-8: byte {error.object[error.start]:#04x} at place {error.start}. Save it as UTF-8."
+        ) from None
     try:
         content = tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
+    except RecursionError:
+        raise DataError(f"{file}: lists or tables are nested too deeply. No field needs more than a few.") from None
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{file}: not {file.suffix[1:].upper()}: {error}. Mend that place, then run again.") from None
     if not isinstance(content, dict):
@@ -101,6 +118,8 @@ def _described(fault: Any) -> str:
         return f"{field}: there is no such field. {allowed(str(place[-1]), list(_entry(fault['loc']).model_fields))}"
     if kind.startswith("union_tag"):
         return f"{field}: got {_short(fault['input'])}; an entry of data has one of the fields {', '.join(KINDS)}."
+    if kind == "tuple_type" and fault["loc"] in _LISTS:
+        return f"{field}: got {_short(fault['input'])}; {_LISTS[fault['loc']]}."
     words = _IN_WORDS.get(kind, f"{fault['msg'][:1].lower()}{fault['msg'][1:]}")
     return f"{field}: got {_short(fault['input'])}; {words}."
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,14 @@ import polars as pl
 from scipy import stats
 
 from sphunc.evaluation.benchmark.cells import ORACLE
-from sphunc.evaluation.significance import PairedTest, compare, wilcoxon_limit
+from sphunc.evaluation.significance import PairedTest, corrected_resampled_t, holm, wilcoxon_limit
 
 TRIVIAL = ("majority", "persistence", "logistic")
-"""Systems that look at no group: the best of them is where the way to the oracle begins."""
+"""Their best, with default settings, is where the way to the oracle begins."""
+CONTROLS = (*TRIVIAL, "recurrent")
+"""Systems that look at no group: a family of tests of their own, apart from the published systems."""
+DEFAULT = "default"
+"""The variant that the others are tested against."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +70,19 @@ class Section:
     Attributes:
         data, variant: which.
         reference: label of the system that the others are tested against.
-        peers: labels of the systems, trivial ones left out, in the order of the experiment.
-        trivial: labels of the trivial ones.
+        peers: labels of the systems, controls left out, in the order of the experiment.
+        controls: labels of the systems that look at no group.
         ceiling: label of the oracle, on a world; empty elsewhere.
         standings: by column, then label; a system without the measure is left out.
-        best: by column the labels of the best (the oracle does not compete).
+        competing: by column the labels that have the measure with every seed that anybody has it with: means over
+            other seeds are of other worlds. The oracle does not compete.
+        best: by column the best of those.
         calibrated: by label the seeds whose ECE does not exceed the band of perfect calibration, and all seeds.
-        tests: by column, then label: the reference's measure less that system's.
+        tests: by column, then label: the reference's measure less that system's, on the seeds that both have, with
+            Holm's control over the peers, and apart from them over the controls.
+        changes: by column, then label: the system's measure under this variant less that under the variant "default",
+            with Holm's control over the variants of the system.
+        is_world: whether every seed is another world. Elsewhere seeds vary the weights alone.
         notes: what a reader must know.
     """
 
@@ -79,17 +90,20 @@ class Section:
     variant: str
     reference: str
     peers: tuple[str, ...]
-    trivial: tuple[str, ...]
+    controls: tuple[str, ...]
     ceiling: str
     standings: Mapping[str, Mapping[str, Standing]]
+    competing: Mapping[str, tuple[str, ...]]
     best: Mapping[str, tuple[str, ...]]
     calibrated: Mapping[str, tuple[int, int]]
     tests: Mapping[str, Mapping[str, PairedTest]]
+    is_world: bool
     notes: tuple[str, ...]
+    changes: Mapping[str, Mapping[str, PairedTest]] = field(default_factory=dict)
 
     def rank(self, column: str) -> tuple[int, int] | None:
-        """Place of the reference among all that compete, and how many there are; None without the measure."""
-        standings = {label: s for label, s in self.standings.get(column, {}).items() if label != self.ceiling}
+        """Place of the reference among all that compete, and how many there are; None where it does not."""
+        standings = {label: self.standings[column][label] for label in self.competing.get(column, ())}
         if self.reference not in standings:
             return None
         sign = 1.0 if _headline(column).larger_is_better else -1.0
@@ -107,10 +121,12 @@ def sections_of(table: pl.DataFrame, reference: str) -> tuple[Section, ...]:
         return ()
     table = with_oracle_share(table)
     keys = table.select("data", "variant").unique(maintain_order=True)
-    return tuple(
+    sections = [
         _section(table.filter(data=data, variant=variant), data, variant, reference)
         for data, variant in keys.iter_rows()
-    )
+    ]
+    changes = {data: _changes(table.filter(data=data)) for data in dict.fromkeys(keys["data"])}
+    return tuple(replace(one, changes=changes[one.data].get(one.variant, {})) for one in sections)
 
 
 def with_oracle_share(table: pl.DataFrame) -> pl.DataFrame:
@@ -118,11 +134,13 @@ def with_oracle_share(table: pl.DataFrame) -> pl.DataFrame:
 
     .. math:: \frac{L_\text{trivial} - L}{L_\text{trivial} - L_\text{oracle}}
 
-    0 at the best trivial model of the same data and seed, 1 at the oracle, negative below the trivial one; null where
-    the experiment has no oracle or no trivial model.
+    0 at the best trivial model of the same data, seed and horizon, 1 at the oracle, negative below the trivial one;
+    null where the experiment has no oracle or no trivial model. Trivial models count with default settings, under
+    whichever variant they were measured: one that a variant changed is no yardstick, and a variant may have none.
     """
-    cell = ["data", "variant", "seed"]
-    trivial = table.filter(pl.col("model").is_in(TRIVIAL)).group_by(cell).agg(pl.col("nll").min().alias("_trivial"))
+    cell = ["data", "seed", "horizon"]
+    plain = table.filter(pl.col("model").is_in(TRIVIAL), pl.col("settings") == "{}")
+    trivial = plain.group_by(cell).agg(pl.col("nll").min().alias("_trivial"))
     oracle = table.filter(model=ORACLE).group_by(cell).agg(pl.col("nll").min().alias("_oracle"))
     joined = table.join(trivial, on=cell, how="left", maintain_order="left")
     joined = joined.join(oracle, on=cell, how="left", maintain_order="left")
@@ -143,24 +161,27 @@ def standing(values: Iterable[float]) -> Standing:
 
 def _section(rows: pl.DataFrame, data: str, variant: str, reference: str) -> Section:
     names = dict(rows.select("label", "model").unique(maintain_order=True).iter_rows())
-    trivial = tuple(label for label, model in names.items() if model in TRIVIAL)
-    peers = tuple(label for label, model in names.items() if model not in (*TRIVIAL, ORACLE))
+    controls = tuple(label for label, model in names.items() if model in CONTROLS)
+    peers = tuple(label for label, model in names.items() if model not in (*CONTROLS, ORACLE))
     columns = [h.column for h in HEADLINES] + ["ece_floor", "ece_low", "ece_high"]
     standings = {column: _standings(rows, column) for column in columns if column in rows.columns}
-    tests = _tests(rows, reference, [peers, trivial])
-    return Section(
+    competing = {h.column: _competing(rows, h.column) for h in HEADLINES if h.column in rows.columns}
+    section = Section(
         data=data,
         variant=variant,
         reference=reference,
         peers=peers,
-        trivial=trivial,
+        controls=controls,
         ceiling=ORACLE if ORACLE in names.values() else "",
         standings=standings,
-        best={h.column: _best(standings.get(h.column, {}), h) for h in HEADLINES},
+        competing=competing,
+        best={h.column: _best(standings.get(h.column, {}), competing.get(h.column, ()), h) for h in HEADLINES},
         calibrated=_calibrated(rows),
-        tests=tests,
-        notes=tuple(_notes(rows, reference, peers, trivial)),
+        tests=_tests(rows, reference, [peers, controls]),
+        is_world="world" in json.loads(rows["source"][0]),
+        notes=(),
     )
+    return replace(section, notes=tuple(_notes(rows, section)))
 
 
 def _standings(rows: pl.DataFrame, column: str) -> dict[str, Standing]:
@@ -172,8 +193,21 @@ def _standings(rows: pl.DataFrame, column: str) -> dict[str, Standing]:
     return found
 
 
-def _best(standings: Mapping[str, Standing], headline: Headline) -> tuple[str, ...]:
-    shown = {label: round(s.mean, 3) for label, s in standings.items() if label != ORACLE}  # as printed: ties are ties
+def _competing(rows: pl.DataFrame, column: str) -> tuple[str, ...]:
+    lacking = _lacking(rows, column)
+    measured = rows.drop_nulls(column).filter(pl.col("label") != ORACLE)["label"].unique(maintain_order=True)
+    return tuple(label for label in measured if label not in lacking)
+
+
+def _lacking(rows: pl.DataFrame, column: str) -> dict[str, list[int]]:
+    """Seeds with which others have the measure, by system that has it with some seeds but not with these."""
+    seeds = {label: set(group["seed"]) for (label,), group in rows.drop_nulls(column).group_by("label")}
+    wanted = set[int]().union(*(found for label, found in seeds.items() if label != ORACLE))
+    return {str(label): sorted(wanted - found) for label, found in seeds.items() if wanted - found and label != ORACLE}
+
+
+def _best(standings: Mapping[str, Standing], competing: tuple[str, ...], headline: Headline) -> tuple[str, ...]:
+    shown = {label: round(standings[label].mean, 3) for label in competing}  # as printed: ties are ties
     if not shown:
         return ()
     wanted = max(shown.values()) if headline.larger_is_better else min(shown.values())
@@ -186,49 +220,92 @@ def _calibrated(rows: pl.DataFrame) -> dict[str, tuple[int, int]]:
 
 
 def _tests(rows: pl.DataFrame, reference: str, families: list[tuple[str, ...]]) -> dict[str, dict[str, PairedTest]]:
-    sizes = {"train_size": _mean(rows, "rows_train"), "test_size": _mean(rows, "rows_test")}
-    tests: dict[str, dict[str, PairedTest]] = {}
+    mine, tests = rows.filter(label=reference), {}
     for headline in HEADLINES:
         if headline.column not in rows.columns:
             continue
         found: dict[str, PairedTest] = {}
         for family in families:
-            scores = _paired(rows, headline.column, dict.fromkeys((reference, *family)))
-            if len(scores) > 1 and len(scores[reference]) > 1:
-                found |= compare(scores, reference, **sizes)
+            others = {label: rows.filter(label=label) for label in family if label != reference}
+            found |= _family({label: _paired(mine, other, headline.column) for label, other in others.items()})
         tests[headline.column] = found
     return tests
 
 
-def _paired(rows: pl.DataFrame, column: str, labels: Iterable[str]) -> dict[str, list[float]]:
-    """Scores of the systems that have the measure, on the seeds that all of these have; empty without the reference."""
-    wanted = list(labels)
-    wide = rows.drop_nulls(column).pivot(on="label", index="seed", values=column)
-    present = [label for label in wanted if label in wide.columns]
-    if wanted[0] not in present:
-        return {}
-    complete = wide.select(present).drop_nulls()
-    return {label: complete[label].cast(pl.Float64).to_list() for label in present}
+def _changes(rows: pl.DataFrame) -> dict[str, dict[str, dict[str, PairedTest]]]:
+    """By variant, column and label: a system under that variant less the same system under "default"."""
+    found: dict[str, dict[str, dict[str, PairedTest]]] = {}
+    changed = rows.filter(pl.col("variant") != DEFAULT, pl.col("model") != ORACLE)
+    for (label,), group in changed.group_by("label", maintain_order=True):
+        usual = rows.filter(label=label, variant=DEFAULT)
+        variants = {str(variant): one for (variant,), one in group.group_by("variant", maintain_order=True)}
+        for column in (headline.column for headline in HEADLINES if headline.column in rows.columns):
+            pairs = {variant: _paired(one, usual, column) for variant, one in variants.items()}
+            for variant, test in _family(pairs).items():
+                found.setdefault(variant, {}).setdefault(column, {})[str(label)] = test
+    return found
 
 
-def _notes(rows: pl.DataFrame, reference: str, peers: tuple[str, ...], trivial: tuple[str, ...]) -> Iterable[str]:
-    seeds = rows.filter(label=reference)["seed"].n_unique()
-    others = [label for label in peers if label != reference]
+def _paired(mine: pl.DataFrame, other: pl.DataFrame, column: str) -> PairedTest | None:
+    """Test the differences on the seeds that both have the measure with; None with fewer than two."""
+    theirs = other.drop_nulls(column).select("seed", "horizon", pl.col(column).alias("_other"))
+    pairs = mine.drop_nulls(column).join(theirs, on=["seed", "horizon"])
+    if pairs.height < 2:
+        return None
+    sizes = {"train_size": _mean(pairs, "rows_train"), "test_size": _mean(pairs, "rows_test")}
+    differences = pairs[column].cast(pl.Float64) - pairs["_other"].cast(pl.Float64)
+    return corrected_resampled_t(differences.to_numpy(), **sizes)
+
+
+def _family(tests: Mapping[str, PairedTest | None]) -> dict[str, PairedTest]:
+    """Tests that there are, after Holm's control over them."""
+    made = {label: test for label, test in tests.items() if test is not None}
+    adjusted = holm([test.p_value for test in made.values()]) if made else ()
+    return {label: replace(test, adjusted_p=float(p)) for (label, test), p in zip(made.items(), adjusted, strict=True)}
+
+
+def _notes(rows: pl.DataFrame, section: Section) -> Iterable[str]:
+    reference, seeds = section.reference, rows.filter(label=section.reference)["seed"].n_unique()
+    others = [label for label in section.peers if label != reference]
     if not seeds:
         yield f"{reference} has no finished cell here: nothing is tested against it."
-    elif not others and not trivial:
+    elif not others and not section.controls:
         yield f"{reference} stands alone: there is nothing to test it against."
     elif seeds < 2:
         yield "One seed: nothing shows how much results vary, so there is no interval and no test. Run two or more."
     else:
-        limit = wilcoxon_limit(seeds, comparisons=max(len(others), 1))
+        pairs = min((test.pairs for test in section.tests.get("nll", {}).values()), default=seeds)
+        limit = wilcoxon_limit(pairs, comparisons=max(len(others), 1))
         if limit:
             yield f"n is small. {limit} The t-test can go lower, but only by taking differences as normal."
+    if seeds > 1 and not section.is_world:
+        yield (
+            "Data and split are the same with every seed: seeds vary the weights alone. Intervals and p-values speak "
+            "of initialisation, not of other data, and no test has a star."
+        )
+    yield from _missing(rows)
     if "p_at_10" in rows.columns and rows["p_at_10"].null_count() < rows.height:
         yield (
             f"Chance level of P@10 and AUPRC: {_mean(rows, 'link_base_rate'):.3f}; "
             f"{100 * _mean(rows, 'links_within_reach'):.0f} % of the {rows['links_kind'][0]} links are candidates."
         )
+
+
+def _missing(rows: pl.DataFrame) -> Iterable[str]:
+    """Say who lacks which seeds; a measure that a cell lacks is said where the cell is there."""
+    told: dict[str, list[int]] = {}
+    columns = [("", "nll"), *((f" in {h.title}", h.column) for h in HEADLINES if h.column != "nll")]
+    for words, column in columns:
+        for label, seeds in (_lacking(rows, column) if column in rows.columns else {}).items():
+            if told.get(label) == seeds:
+                continue
+            told.setdefault(label, seeds)
+            had = rows.filter(label=label)[column].count()
+            which = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+            yield (
+                f"{label} lacks {which}{words}: its mean is over n = {had}, it has no star and no place there, and it "
+                "is tested on the seeds that it shares."
+            )
 
 
 def _mean(rows: pl.DataFrame, column: str) -> float:
