@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import sphunc
+from sphunc.errors import ArgumentError
 
 QUICK = {"dim": 8, "layers": 1, "epochs": 2, "patience": 2, "folds": 2, "structure_epochs": 0}
 
@@ -55,10 +56,10 @@ def test_every_number_has_a_deviation_of_its_own_size() -> None:
     assert forecast.aleatoric.shape == (20,)
 
 
-def test_numbers_without_an_aleatoric_part_are_fitted_to_the_end() -> None:
+def test_numbers_without_an_aleatoric_part_are_refused_before_training() -> None:
     data = numbers(table(6, 20, 3), 2.0)
-    model = sphunc.SphUnc(**QUICK, uncertainty="epistemic").fit(data, verbose=False)
-    assert model.predict(data).mean.isfinite().all()
+    with pytest.raises(ArgumentError, match=r"takes the noise off outcomes, and numbers without noise have no density"):
+        sphunc.SphUnc(**QUICK, uncertainty="epistemic").fit(data, verbose=False)
 
 
 def test_a_huge_constant_feature_says_nothing() -> None:

@@ -190,7 +190,7 @@ def _members(
     fold: Tensor | None,
     weights: dict[str, Tensor] | None,
 ) -> list[Member]:
-    """Networks that begin with ``weights``, or with the statistics of all features and of the outcomes they learn from."""
+    """Networks that begin with ``weights``, or with statistics of all features and of the outcomes they learn from."""
     members = []
     for k in range(1 if fold is None else int(fold.max()) + 1):
         network: Any = session.make_network(session.generator(WEIGHTS)).to(session.data.device)
