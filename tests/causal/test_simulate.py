@@ -5,6 +5,7 @@ import torch
 
 import sphunc.causal.simulate as simulate_module
 from sphunc.causal.action import Action, StateChange
+from sphunc.causal.basis import Basis, basis_for
 from sphunc.causal.design import Design, Start
 from sphunc.causal.interventions import CutGroup, CutLink, Do, Policy, ScaleLink, Shift, Stochastic
 from sphunc.causal.mechanism import Mechanism
@@ -238,9 +239,10 @@ def test_means_in_place_of_draws_are_a_mean_field_roll() -> None:
         mean = eta * m.mean_length(eta.norm(dim=-1)).unsqueeze(-1)
         eta = 60.0 * (0.5 * mean + influence @ mean + 0.5 * start().prior)
     wanted = m.read_belief(eta)
-    for reduced in (False, True):
-        moment = last(m, start(), Action(), design(draws=2, sampled=False, reduced=reduced))
-        assert torch.allclose(moment.factual[:, 0], wanted, atol=0.05 if reduced else 1e-4)
+    few = Basis(torch.linalg.qr(torch.cat([m.weight, start().eta, start().prior]).mT).Q, C + 2 * N)
+    for basis in (None, few):
+        moment = last(m, start(), Action(), design(draws=2, sampled=False), basis)
+        assert torch.allclose(moment.factual[:, 0], wanted, atol=1e-4)
 
 
 def test_a_basis_gives_the_law_of_the_full_sphere() -> None:
@@ -251,7 +253,7 @@ def test_a_basis_gives_the_law_of_the_full_sphere() -> None:
     m = mechanism(dim=wide, mapping=torch.eye(wide), weight=3.0 * unit(C, 4, seed=10) @ low, pull=0.3, cohesion=0.2)
     action = Action((do(0, torch.nn.functional.normalize(low[0], dim=0)),))
     size = 1000
-    both = [last(m, begin, action, design(draws=size, reduced=reduced)) for reduced in (False, True)]
+    both = [last(m, begin, action, design(draws=size), basis) for basis in (None, basis_for(m, begin, action))]
     for arm in ("factual", "changed"):
         full, short = (getattr(moment, arm) for moment in both)
         error = (full.var(1) + short.var(1)).sqrt() / size**0.5
@@ -297,10 +299,11 @@ def test_blocks_and_memory_do_not_matter(reduced, monkeypatch) -> None:
     groups = torch.tensor([0, 1, 2, 3, 4, 5]), torch.tensor([0, 0, 1, 1, 2, 2])
     system = mechanism(pull=0.3, cohesion=0.2), Start(start().eta, start().prior, groups)
     action = Action((do(0, unit(D, seed=4)),))
-    several = design([(0.5, 0.5, 0.0), (0.0, 0.5, 0.3)], draws=8, reduced=reduced)
-    whole = list(simulate(*system, action, several))
+    several = design([(0.5, 0.5, 0.0), (0.0, 0.5, 0.3)], draws=8)
+    basis = Basis(torch.linalg.qr(torch.cat([system[0].weight, unit(D, seed=4)[None]]).mT).Q, C) if reduced else None
+    whole = list(simulate(*system, action, several, basis))
     monkeypatch.setattr(simulate_module, "BLOCK", 2 * 8 * D)
-    for kept, moment in zip(whole, simulate(*system, action, several, fleeting=True), strict=True):
+    for kept, moment in zip(whole, simulate(*system, action, several, basis, fleeting=True), strict=True):
         assert torch.allclose(kept.factual, moment.factual, atol=1e-4)
         assert torch.allclose(kept.changed, moment.changed, atol=1e-4)
         assert torch.allclose(kept.resultant, moment.resultant, atol=1e-5)
@@ -310,3 +313,16 @@ def test_a_world_without_links_and_groups_moves() -> None:
     alone = Design(LINKS, torch.zeros(1, 3), 5, 2, 0)
     moments = list(simulate(mechanism(), start(), Action(), alone))
     assert all(m.factual.isfinite().all() and m.factual.std(1).min() > 0 for m in moments)
+
+
+def test_directions_of_one_question_leave_noise_and_readings_of_all_others() -> None:
+    """A direction more is carried and no longer summed up: readings move little, compared with what noise does."""
+    low = unit(4, D, seed=7)
+    begin = Start(unit(N, 4, seed=8) @ low * 40, unit(N, 4, seed=9) @ low, None)
+    m = mechanism(weight=3.0 * unit(C, 4, seed=10) @ low)
+    action = Action((do(0, unit(D, seed=11)),))
+    small, large = basis_for(m, begin), basis_for(m, begin, action)
+    assert large.vectors.shape[1] == small.vectors.shape[1] + 1
+    plain, more = (list(simulate(m, begin, Action(), design(), basis)) for basis in (small, large))
+    for one, other in zip(plain, more, strict=True):
+        assert (one.factual - other.factual).std() < 0.15 * one.factual.std(1).mean()

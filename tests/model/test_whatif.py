@@ -34,6 +34,12 @@ def model(data):
 
 
 @pytest.fixture(scope="module")
+def wide(data):
+    """A model with so many directions that a few are chosen to simulate on."""
+    return fitted(data, dim=32)
+
+
+@pytest.fixture(scope="module")
 def calm(data):
     return data.class_names[0]
 
@@ -255,6 +261,33 @@ def test_names_of_dowhy(model, data, calm) -> None:
     assert model.counterfactual_samples({a: b}, data, origin=1, samples=20).shape[0] == 20
     with pytest.raises(ArgumentError, match="target_node 'nobody' is not in the data"):
         model.effect("nobody", {a: calm}, observed_data=data)
+
+
+def test_arms_of_an_effect_meet_the_same_noise_whatever_directions_they_set(wide, data, calm) -> None:
+    a, stranger = data.node_ids[0], data.node_ids[9]
+    aside = torch.nn.functional.normalize(torch.ones(32), dim=0)
+    asked = {"scenario": chain(), "observed_data": without_groups(data), "num_samples_to_draw": 40}
+    for reference in ([sphunc.Do(a, aside)], (), [sphunc.Policy(lambda step, states: {})]):
+        contrast = wide.effect(stranger, {a: calm}, reference, **asked)
+        assert (contrast.difference == 0).all()
+        assert (contrast.error == 0).all()
+
+
+def test_setting_another_agent_does_not_move_one_that_is_held(wide, data, calm) -> None:
+    a, b = data.node_ids[:2]
+    held, asked = sphunc.Do(b, toward=calm), {"data": data, "horizon": 2, "samples": 40, "scenario": chain()}
+    alone = wide.intervene(held, **asked).outcomes[:, 1]
+    other = wide.intervene(held, sphunc.Do(a, toward=data.class_names[1]), **asked).outcomes[:, 1]
+    assert torch.allclose(other, alone, rtol=0, atol=1e-6)
+    aside = torch.nn.functional.normalize(torch.ones(32), dim=0)
+    assert torch.allclose(wide.intervene(held, sphunc.Do(a, aside), **asked).outcomes[:, 1], alone, atol=2e-3)
+
+
+def test_the_order_of_a_plan_does_not_matter(wide, data) -> None:
+    a, b, c, d = data.node_ids[:4]
+    one, other = sphunc.Do(a, observed=b), sphunc.Do(c, observed=d)
+    asked = {"data": data, "horizon": 2, "samples": 20, "scenario": chain()}
+    assert torch.equal(wide.intervene(one & other, **asked).outcomes, wide.intervene(other & one, **asked).outcomes)
 
 
 def test_sweep(model, data, calm) -> None:

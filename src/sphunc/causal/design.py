@@ -80,7 +80,6 @@ class Design:
         horizon: steps.
         seed: of the noise.
         sampled: draw states; else carry their means (noise is integrated out step by step, draws are equal).
-        reduced: carry only the directions that hold the signal, where they are few; else all D.
     """
 
     links: Links
@@ -89,7 +88,6 @@ class Design:
     horizon: int
     seed: int
     sampled: bool = True
-    reduced: bool = True
 
     @property
     def samples(self) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
+from sphunc.causal.basis import Basis, basis_for
 from sphunc.causal.design import Design
 from sphunc.causal.effects import Effect
 from sphunc.causal.interventions import Shift
@@ -117,12 +118,13 @@ class WhatIf(ABC):
         query = self._query("counterfactual", interventions, data, amounts, scenario)
         return self._told(query)
 
-    def _simulated(self, query: Query) -> Effect:
+    def _simulated(self, query: Query, *beside: Query) -> Effect:
+        """Simulate a question; those it is compared with share its directions, and with them the noise."""
         situation = self._situation(query)
-        action = query.action(situation.direct)
-        chosen = query.scenario
+        action, *others = (one.action(situation.direct) for one in (query, *beside))
+        basis, chosen = basis_for(situation.mechanism, situation.start, action, *others), query.scenario
         design = Design(chosen.links, chosen.strengths, query.draws, query.amounts.horizon, query.amounts.seed)
-        comparisons, bounds, decided = _run(situation, action, design, chosen.order)
+        comparisons, bounds, decided = _run(situation, action, design, basis, chosen.order)
         return self._answer(query, {*action.touched, *decided}, comparisons, bounds)
 
     def _told(self, query: Query) -> Effect:
@@ -163,8 +165,8 @@ class WhatIf(ABC):
         if target_node not in data.node_ids:
             raise ArgumentError(f"target_node {target_node!r} is not in the data; it has {data.num_nodes} agents")
         alternative, reference = (self._asked(asked, arm, data, **options) for arm in arms)
-        order = alternative.scenario.order
-        return contrast(self._simulated(alternative), self._simulated(reference), target_node, order)
+        answers = self._simulated(alternative, reference), self._simulated(reference, alternative)
+        return contrast(*answers, target_node, alternative.scenario.order)
 
     def average_causal_effect(
         self,
@@ -313,13 +315,13 @@ def _as_told(answer: Effect, scenario: Scenario) -> Effect:
 
 
 def _run(
-    situation: Situation, action: Action, design: Design, order: Tensor | None
+    situation: Situation, action: Action, design: Design, basis: Basis | None, order: Tensor | None
 ) -> tuple[list[Comparison], list[Tensor], tuple[int, ...]]:
     """Compare both arms after every step; also returns whom policies set."""
     comparisons: list[Comparison] = []
     bounds: list[Tensor] = []
     decided: tuple[int, ...] = ()
-    moments = simulate(situation.mechanism, situation.start, action, design, fleeting=True)
+    moments = simulate(situation.mechanism, situation.start, action, design, basis, fleeting=True)
     for reading, moment in zip(situation.readings, moments, strict=True):
         is_last = len(comparisons) + 1 == design.horizon
         before = comparisons[-1] if comparisons else None
