@@ -1,5 +1,7 @@
 """The result as a value: target and path, ranking, frames, printing, faults."""
 
+from inspect import unwrap
+
 import numpy as np
 import pytest
 import torch
@@ -124,3 +126,11 @@ def test_the_size_of_an_effect_on_numbers_is_in_their_unit() -> None:
     torch.testing.assert_close(small.size, 1e-30 * plain.size, atol=0.0, rtol=1e-5)
     scaled = [1e-30 * size for size in plain.to_frame()["effect"]]
     assert small.to_frame()["effect"].to_list() == pytest.approx(scaled, rel=1e-5, abs=0.0)
+
+
+def test_classes_have_no_variance_and_several_agents_are_not_one() -> None:
+    with pytest.raises(ArgumentError, match="classes, which have no variance; read probabilities"):
+        _ = effect().variance
+    with pytest.raises(ArgumentError, match=r"agent array\(\['a', 'b'\].* is not among the 4 agents"):
+        unwrap(Effect.of)(effect(), np.array(["a", "b"]))
+    assert effect().of(np.str_("a")) == effect().of("a")
