@@ -290,11 +290,38 @@ def test_the_order_of_a_plan_does_not_matter(wide, data) -> None:
     assert torch.equal(wide.intervene(one & other, **asked).outcomes, wide.intervene(other & one, **asked).outcomes)
 
 
+@pytest.mark.parametrize("asked", ["effect", "average_causal_effect", "interventional_samples"])
+@pytest.mark.parametrize(("name", "instead"), [("samples", "num_samples_to_draw"), ("data", "observed_data")])
+def test_names_of_intervene_are_refused_where_dowhy_has_others(model, data, calm, asked, name, instead) -> None:
+    arguments = ({data.node_ids[0]: calm},) if asked == "interventional_samples" else (data.node_ids[1], {}, ())
+    with pytest.raises(ArgumentTypeError, match=rf"{asked} takes {instead}= where intervene takes {name}=; write"):
+        getattr(model, asked)(*arguments, **{name: -7})
+
+
+def test_places_of_dowhy_that_mean_nothing_here(model, data, calm) -> None:
+    do = {data.node_ids[0]: calm}
+    assert model.counterfactual_samples(do, data, None, origin=1, samples=5).height == 5
+    with pytest.raises(ArgumentTypeError, match="takes no noise_data, got int: noise is abducted from observed_data"):
+        unwrap(SphUnc.counterfactual_samples)(model, do, data, 3)
+    with pytest.raises(ArgumentTypeError, match="does not know the option 'data'"):
+        model.counterfactual_samples(do, data, data=data)
+    with pytest.raises(ArgumentError, match=r"target_node array\(.* is not in the data"):
+        unwrap(SphUnc.effect)(model, np.array(data.node_ids[:2]), do, (), data)
+
+
+def test_a_persistent_cut_may_follow_a_state_set_at_the_origin(model, data, calm) -> None:
+    do, cut = sphunc.Do(data.node_ids[1], toward=calm, times=0), sphunc.CutLink(*data.node_ids[:2])
+    effect = model.intervene(do, cut, data=data, horizon=2, samples=8, scenario=chain())
+    assert effect.horizon == 2
+
+
 def test_sweep(model, data, calm) -> None:
     frame = model.sweep(data.node_ids[0], calm, (0.0, 1.0), data=data, samples=20)
     assert frame["angle"].to_list() == [0.0, 1.0]
     assert frame["effect"][0] == pytest.approx(0.0, abs=1e-6)
     assert frame["effect"][1] > frame["effect"][0]
+    assert frame["agent_error"][1] > 0
+    assert (frame["own_entropy"] > 0).all()
     a, b = data.node_ids[:2]
     asked = {"data": data, "samples": 8}
     assert model.sweep(a, b, [1.0], **asked).equals(model.sweep(a, angles=[1.0], observed=b, **asked))

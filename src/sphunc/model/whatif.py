@@ -17,7 +17,7 @@ from sphunc.causal.arms import Comparison, compare
 from sphunc.causal.basis import Basis, basis_for
 from sphunc.causal.design import Design
 from sphunc.causal.effects import Effect
-from sphunc.causal.interventions import Shift
+from sphunc.causal.interventions import Shift, is_name
 from sphunc.causal.outcome_entropy import latent_bound
 from sphunc.causal.simulate import simulate
 from sphunc.errors import ArgumentError, ArgumentTypeError
@@ -25,7 +25,7 @@ from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.alignment import Known
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.config import SphUncConfig
-from sphunc.model.dowhy import Contrast, as_interventions, contrast, draw_outcomes
+from sphunc.model.dowhy import Contrast, as_interventions, contrast, draw_outcomes, with_samples
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.inputs import check_data
 from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
@@ -156,13 +156,14 @@ class WhatIf(ABC):
             num_samples_to_draw: Monte Carlo samples.
             **options: origin, horizon, structures and seed of :meth:`intervene`.
         """
-        arms, options["samples"] = (interventions_alternative, interventions_reference), num_samples_to_draw
+        arms = interventions_alternative, interventions_reference
+        options = with_samples("effect", options, num_samples_to_draw)
         return self._contrast("effect", target_node, arms, observed_data, options)
 
-    def _contrast(self, asked: str, target_node: Hashable, arms: tuple[Any, Any], data: Any, options: Any) -> Contrast:
+    def _contrast(self, asked: str, target_node: Any, arms: tuple[Any, Any], data: Any, options: Any) -> Contrast:
         self._check_fitted(asked)
         data = check_data(asked, data)
-        if target_node not in data.node_ids:
+        if not is_name(target_node) or target_node not in data.node_ids:
             raise ArgumentError(f"target_node {target_node!r} is not in the data; it has {data.num_nodes} agents")
         alternative, reference = (self._asked(asked, arm, data, **options) for arm in arms)
         answers = self._simulated(alternative, reference), self._simulated(reference, alternative)
@@ -178,7 +179,8 @@ class WhatIf(ABC):
         **options: Any,
     ) -> dict[str, float]:
         """Return the difference that :meth:`effect` tells, by class; arguments as in ``dowhy.gcm``."""
-        arms, options["samples"] = (interventions_alternative, interventions_reference), num_samples_to_draw
+        arms = interventions_alternative, interventions_reference
+        options = with_samples("average_causal_effect", options, num_samples_to_draw)
         return self._contrast("average_causal_effect", target_node, arms, observed_data, options).to_dict()
 
     def interventional_samples(
@@ -192,15 +194,26 @@ class WhatIf(ABC):
 
         One row per sample, one column per agent, or per agent and number (``<agent> <name of the number>``).
         """
-        query = self._asked(
-            "interventional_samples", interventions, observed_data, samples=num_samples_to_draw, **options
-        )
+        options = with_samples("interventional_samples", options, num_samples_to_draw)
+        query = self._asked("interventional_samples", interventions, observed_data, **options)
         return draw_outcomes(self._simulated(query), query.amounts.samples)
 
     def counterfactual_samples(
-        self, interventions: Any, observed_data: TemporalHypergraph | None = None, **options: Any
+        self,
+        interventions: Any,
+        observed_data: TemporalHypergraph | None = None,
+        noise_data: None = None,
+        **options: Any,
     ) -> pl.DataFrame:
-        """Draw counterfactual outcomes at the target: rows and columns as in :meth:`interventional_samples`."""
+        """Draw counterfactual outcomes at the target: rows and columns as in :meth:`interventional_samples`.
+
+        ``noise_data`` has a place in dowhy only: noise is always abducted from ``observed_data``.
+        """
+        if noise_data is not None:
+            raise ArgumentTypeError(
+                f"counterfactual_samples takes no noise_data, got {type(noise_data).__name__}: noise is abducted from "
+                "observed_data; leave it out"
+            )
         query = self._asked("counterfactual_samples", interventions, observed_data, **options)
         return draw_outcomes(self._told(query), query.amounts.samples)
 
@@ -223,14 +236,16 @@ class WhatIf(ABC):
             **options: of :meth:`intervene`.
 
         Returns:
-            One row per angle, means over the other agents: entropy, within, identification, standard error, effect.
+            One row per angle. Means over the other agents: entropy, within, identification, effect, and agent_error,
+            the Monte Carlo standard error of one agent's entropy (of those that have one; the error of the mean is
+            smaller). own_entropy is that of the agent who is turned.
         """
         turns, data = _turns(agent, toward, angles, observed), options.pop("data", None)
         queries = ((turn.angle, self._asked("sweep", turn, data, **options)) for turn in turns)
         return pl.DataFrame([_sweep_row(angle, self._simulated(query)) for angle, query in queries])
 
     def _asked(
-        self, asked: str, interventions: Any, data: Any, scenario: Scenario | None = None, **amounts: Any
+        self, asked: str, interventions: Any, data: Any, /, scenario: Scenario | None = None, **amounts: Any
     ) -> Query:
         """Question in the words of dowhy."""
         self._check_fitted(asked)
@@ -358,8 +373,8 @@ def _sweep_row(angle: float, effect: Effect) -> dict[str, float]:
         "entropy": effect.entropy,
         "within": effect.within,
         "identification": effect.identification,
-        "standard_error": effect.standard_error,
+        "agent_error": effect.standard_error,
         "effect": effect.size,
     }
     own = {"own_entropy": float(effect.entropy[effect.intervened].mean())}
-    return {"angle": float(angle), **{name: float(value[others].mean()) for name, value in means.items()}, **own}
+    return {"angle": float(angle), **{name: float(value[others].nanmean()) for name, value in means.items()}, **own}
