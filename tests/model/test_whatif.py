@@ -10,7 +10,7 @@ import torch
 import sphunc
 from sphunc.errors import ArgumentError, ArgumentTypeError, NotFittedError
 from sphunc.model.estimator import SphUnc
-from sphunc.model.situation import known_links, no_links
+from sphunc.model.scenario import known_links, no_links
 
 SMALL = {"dim": 10, "layers": 1, "epochs": 3, "patience": 3, "folds": 2, "aleatoric_width": 4, "structure_epochs": 0}
 
@@ -469,6 +469,15 @@ def test_bad_input_is_refused_before_any_work(model, data, plan, options, words,
         model.intervene(*plan, data=data, **options)
     with pytest.raises(ArgumentError, match=words):
         model.counterfactual(*plan, data=data, **options)
+
+
+def test_a_scenario_is_checked_before_any_work(model, data, calm, monkeypatch) -> None:
+    monkeypatch.setattr(type(model.network_), "origin", None)
+    do, beyond = sphunc.Do(data.node_ids[0], toward=calm), known_links(torch.tensor([[0], [500]]), [1.0])
+    with pytest.raises(ArgumentError, match="scenario links agent 500, but the data have 30 agents"):
+        model.intervene(do, data=data, scenario=beyond)
+    with pytest.raises(ArgumentTypeError, match="scenario must be a Scenario, got int"):
+        model.effect(do.agent, do, (), data, scenario=5)
 
 
 def test_wrong_direction_and_contradiction(model, data, calm) -> None:

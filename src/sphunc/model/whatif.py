@@ -30,7 +30,8 @@ from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.inputs import check_data
 from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
 from sphunc.model.retrospect import check_retrospect, retrospect
-from sphunc.model.situation import Scenario, Situation, posterior, situate
+from sphunc.model.scenario import Scenario, check_scenario
+from sphunc.model.situation import Situation, posterior, situate
 from sphunc.model.structure import Structure
 
 ANGLES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
@@ -84,7 +85,8 @@ class WhatIf(ABC):
                 Errors are NaN where fewer than four structures, or draws for each, do not tell them, and for agents in
                 whom fewer than 20 structures agree; ``within`` and ``identification`` are NaN with only one drawn.
             seed: of noise and structures.
-            scenario: links that act in place of those learned, for models and comparisons without them.
+            scenario: links that act in place of those learned, for models and comparisons without them:
+                :func:`~sphunc.known_links` or :func:`~sphunc.no_links`.
 
         Example:
             >>> import sphunc
@@ -244,9 +246,7 @@ class WhatIf(ABC):
         queries = ((turn.angle, self._asked("sweep", turn, data, **options)) for turn in turns)
         return pl.DataFrame([_sweep_row(angle, self._simulated(query)) for angle, query in queries])
 
-    def _asked(
-        self, asked: str, interventions: Any, data: Any, /, scenario: Scenario | None = None, **amounts: Any
-    ) -> Query:
+    def _asked(self, asked: str, interventions: Any, data: Any, /, scenario: Any = None, **amounts: Any) -> Query:
         """Question in the words of dowhy."""
         self._check_fitted(asked)
         data = check_data(asked, data)
@@ -260,9 +260,7 @@ class WhatIf(ABC):
             )
         return self._query(asked, given, data, Amounts(**amounts), scenario)
 
-    def _query(
-        self, asked: str, interventions: Iterable[Any], data: Any, amounts: Amounts, scenario: Scenario | None
-    ) -> Query:
+    def _query(self, asked: str, interventions: Iterable[Any], data: Any, amounts: Amounts, scenario: Any) -> Query:
         self._check_fitted(asked)
         plan = check_plan(interventions, self.config_)
         data = check_data(asked, data)
@@ -273,6 +271,8 @@ class WhatIf(ABC):
             check_structure(asked, self.config_, self.structure_)
             whose = self.known_.agents, past.node_ids
             scenario = posterior(self.structure_, *whose, amounts.structures, amounts.seed)
+        else:
+            check_scenario(scenario, past.num_nodes)
         names = names_of(past, self.known_.classes, self.config_.dim, self.config_.grouping)
         query = Query(plan, data, past, amounts, scenario, names, is_learned)
         query.check()
