@@ -117,10 +117,3 @@ class Moment:
     resultant: Tensor
     rows: Tensor | None = None
     decided: tuple[int, ...] = ()
-
-    @property
-    def changed(self) -> Tensor:
-        """Logits of all agents with the intervention; the factual tensor itself when nobody is reached."""
-        if self.rows is None or not len(self.rows):
-            return self.factual if self.rows is not None else self.reached
-        return self.factual.index_copy(0, self.rows, self.reached)

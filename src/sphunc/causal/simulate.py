@@ -112,8 +112,8 @@ class _World:
     def noise(self, step: int, q: int) -> Noise:
         """Noise of the block that structure q belongs to."""
         draws = self.layout.draws_of(q)
-        how = {"seed": self.design.seed, "step": step, "extra": self.rank - self.shared}
-        return draw_noise(self.agents, draws, self.rank, self.dim, **how)
+        extra, seed = self.rank - self.shared, self.design.seed
+        return draw_noise(self.agents, draws, self.rank, self.dim, seed=seed, step=step, extra=extra)
 
     def begin(self, noise: Noise) -> _States:
         """Draw states from the belief at the origin."""
