@@ -34,7 +34,8 @@ from sphunc.causal.arms import compare
 from sphunc.causal.design import Moment
 from sphunc.model.observed import observe
 from sphunc.model.query import Amounts
-from sphunc.model.situation import Scenario, known_links, mechanism_of, no_links
+from sphunc.model.scenario import Scenario, known_links, no_links
+from sphunc.model.situation import mechanism_of
 from sphunc.sphere.sampling import draw
 
 MOVED = 0.05

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sphunc.model import SphUncConfig
     from sphunc.model.estimator import SphUnc
     from sphunc.model.forecast import Forecast
+    from sphunc.model.scenario import Scenario, known_links, no_links
     from sphunc.nn.conv import AngularHypergraphConv
     from sphunc.sphere import VonMisesFisher, vmf_entropy
     from sphunc.worlds import World, simulate
@@ -62,6 +63,7 @@ _HOME = {
     "Plan": "sphunc.causal",
     "Policy": "sphunc.causal",
     "ScaleLink": "sphunc.causal",
+    "Scenario": "sphunc.model.scenario",
     "Shift": "sphunc.causal",
     "SphUnc": "sphunc.model.estimator",
     "SphUncConfig": "sphunc.model",
@@ -73,7 +75,9 @@ _HOME = {
     "discover": "sphunc.causal",
     "forecaster": "sphunc.baselines",
     "from_frames": "sphunc.io",
+    "known_links": "sphunc.model.scenario",
     "load_dataset": "sphunc.datasets",
+    "no_links": "sphunc.model.scenario",
     "read_hif": "sphunc.io",
     "read_tables": "sphunc.io",
     "simulate": "sphunc.worlds",
@@ -115,6 +119,7 @@ __all__ = [
     "Plan",
     "Policy",
     "ScaleLink",
+    "Scenario",
     "Shift",
     "SphUnc",
     "SphUncConfig",
@@ -127,7 +132,9 @@ __all__ = [
     "discover",
     "forecaster",
     "from_frames",
+    "known_links",
     "load_dataset",
+    "no_links",
     "read_hif",
     "read_tables",
     "simulate",

@@ -104,6 +104,8 @@ def test_faults_are_named(interventions, words) -> None:
 def test_parted_times_do_not_contradict() -> None:
     put(Do("b", toward="calm", times=0), CutLink("a", "b", times=0), Do("b", toward="upset", times=2))
     put(Do("b", toward="calm", times=1), CutLink("a", "b", times=1))
+    put(Do("b", toward="calm", times=0), CutLink("a", "b"))
+    put(ScaleLink("a", "b", 2.0), Do("b", toward="calm", times=0))
     put(CutGroup("g", times=0), CutGroup("g", times=1), CutGroup("h"))
     put(Shift("b", "calm", 0.1, times=0), Shift("b", "upset", 0.1, times=1), Do("a", toward="calm", times=3))
 

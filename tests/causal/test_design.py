@@ -2,22 +2,11 @@
 
 import torch
 
-from sphunc.causal.design import Design, Layout, Moment
+from sphunc.causal.design import Design, Layout
 
 
 def test_samples_are_structures_times_draws() -> None:
     assert Design(torch.zeros(2, 3, dtype=torch.long), torch.ones(4, 3), 5, 2, 0).samples == 20
-
-
-def test_the_changed_arm_is_the_factual_one_but_for_those_reached() -> None:
-    factual, reached = torch.zeros(4, 6, 3), torch.ones(2, 6, 3)
-    rows = torch.tensor([1, 3])
-    changed = Moment(factual, reached, torch.zeros(4), rows).changed
-    assert torch.equal(changed[rows], reached)
-    assert torch.equal(changed[[0, 2]], factual[[0, 2]])
-    assert Moment(factual, reached[:0], torch.zeros(4), rows[:0]).changed is factual
-    everybody = torch.ones(4, 6, 3)
-    assert Moment(factual, everybody, torch.zeros(4)).changed is everybody
 
 
 def test_structures_share_draws_within_blocks_of_twenty_or_more() -> None:

@@ -1,5 +1,7 @@
 """The result as a value: target and path, ranking, frames, printing, faults."""
 
+from inspect import unwrap
+
 import numpy as np
 import pytest
 import torch
@@ -130,3 +132,11 @@ def test_agents_of_mixed_types_stay_apart_in_frames() -> None:
     mixed = effect(agents=(1, "1", 2.5, ("x", 1)))
     assert mixed.to_frame()["agent"].to_list() == ["1", "'1'", "2.5", "('x', 1)"] * H
     assert sorted(mixed.top_affected()["agent"]) == ["'1'", "('x', 1)", "2.5"]
+
+
+def test_classes_have_no_variance_and_several_agents_are_not_one() -> None:
+    with pytest.raises(ArgumentError, match="classes, which have no variance; read probabilities"):
+        _ = effect().variance
+    with pytest.raises(ArgumentError, match=r"agent array\(\['a', 'b'\].* is not among the 4 agents"):
+        unwrap(Effect.of)(effect(), np.array(["a", "b"]))
+    assert effect().of(np.str_("a")) == effect().of("a")

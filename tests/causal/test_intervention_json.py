@@ -1,11 +1,12 @@
 """Interventions are the same after JSON; what JSON does not keep, and foreign documents, are refused."""
 
+from datetime import date, datetime
 from inspect import unwrap
 
 import pytest
 
 from sphunc.causal import from_json
-from sphunc.causal.interventions import Policy
+from sphunc.causal.interventions import Do, Policy
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
 
@@ -18,6 +19,13 @@ def test_round_trip(one, stand_still) -> None:
 def test_round_trip_of_a_plan(every_kind) -> None:
     plan = every_kind[1] & every_kind[6] & every_kind[8]
     assert from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize("time", [date(2026, 2, 28), datetime(2026, 2, 28, 12, 30)])
+def test_dates_are_times_of_data_and_travel_too(time) -> None:
+    assert from_json(Do("a", observed=time).to_json()) == Do("a", observed=time)
+    (read,) = from_json(Do(("a", time), toward="calm").to_json())
+    assert read.agent == ("a", time)
 
 
 def test_a_policy_needs_its_function_and_a_document_is_a_text(stand_still) -> None:

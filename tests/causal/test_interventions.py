@@ -141,8 +141,8 @@ def test_bad_values_are_refused(make, words) -> None:
         (lambda: Do("a", toward="x") & 3, "an intervention is one of Do, .*, got int"),
         (lambda: Plan((3,)), "an intervention is one of Do, .*, got int"),
         (lambda: flatten(["a"]), "an intervention is one of Do, .*, got str"),
-        (lambda: CutLink(frozenset(), "b").to_json(), "JSON keeps texts and numbers"),
-        (lambda: CutLink(("a", frozenset()), "b").to_json(), "JSON keeps texts and numbers"),
+        (lambda: CutLink(frozenset(), "b").to_json(), "JSON keeps texts, numbers and dates"),
+        (lambda: CutLink(("a", frozenset()), "b").to_json(), "JSON keeps texts, numbers and dates"),
     ],
 )
 def test_wrong_types_are_refused(make, words) -> None:
@@ -166,3 +166,15 @@ def test_print_leaves_out_what_was_not_given(stand_still) -> None:
     assert repr(Do("a", toward="calm")) == "Do(agent='a', toward='calm')"
     assert repr(Do("a", [0.0] * 9 + [1.0])) == "Do(agent='a', direction=(0, ... 10 numbers))"
     assert repr(Policy(stand_still)) == "Policy(function=stand_still, name='stand_still')"
+
+
+def test_long_ids_print_too() -> None:
+    assert repr(Do(tuple("abcdefgh"), toward="x")) == "Do(agent=('a', ... 8 parts), toward='x')"
+    assert "0, ... 8 numbers)" in repr(Do("a", (0.0,) * 7 + (1.0,)))
+
+
+def test_a_plan_takes_one_intervention_and_refuses_anything_else_in_words() -> None:
+    one = Do("a", toward="x")
+    assert Plan(one) == Plan((one,)) == Plan(Plan(one))
+    with pytest.raises(ArgumentTypeError, match=r"an intervention is one of Do.*, got int; write Do"):
+        Plan(5)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import sphunc.causal.mechanism as mechanism_module
-from sphunc.causal.mechanism import Mechanism, company, drive, meet, signal_basis, spmm
+from sphunc.causal.mechanism import Mechanism, company, drive, meet, spmm
 
 N, R, D, C = 7, 3, 12, 3
 
@@ -132,20 +132,6 @@ def test_mean_and_firm_factors() -> None:
     assert float(made().mean_length(length)[2]) * 1e6 == pytest.approx(1.0, abs=1e-3)
     assert made(spherical=False, flat=1 / D).firm(length).tolist() == pytest.approx([1 / D] * 3)
     assert made(spherical=False, flat=1 / D).mean_length(length).tolist() == pytest.approx([1 / D] * 3)
-
-
-def test_signal_basis_holds_what_it_must() -> None:
-    g = torch.Generator().manual_seed(5)
-    signal = torch.randn(40, 3, generator=g) @ torch.randn(3, 30, generator=g)
-    exact = torch.randn(2, 30, generator=g)
-    basis = signal_basis(30, exact, [signal, torch.zeros(4, 30)])
-    assert 3 <= basis.shape[1] <= 5
-    assert torch.allclose(basis.mT @ basis, torch.eye(basis.shape[1]), atol=1e-5)
-    for vectors in (exact, signal):
-        lost = (vectors - vectors @ basis @ basis.mT).square().sum() / vectors.square().sum()
-        assert lost < 0.02
-    assert signal_basis(30, exact, [torch.randn(40, 30, generator=g)]) is None
-    assert signal_basis(30, exact, [torch.zeros(4, 30)]).shape == (30, 2)
 
 
 @pytest.mark.parametrize("size", [1, 3, N])

@@ -15,8 +15,8 @@ COUNT = 20_000
 FARTHEST = 2.2 * (2 / COUNT) ** 0.5
 
 
-def spread(dim, rank, kappa, seed=0):
-    noise = draw_noise(COUNT, range(1), rank, dim, seed=seed, step=0)
+def spread(dim, rank, kappa, seed=0, extra=0):
+    noise = draw_noise(COUNT, range(1), rank, dim, seed=seed, step=0, extra=extra)
     mean = torch.zeros(COUNT, 1, rank)
     mean[..., 0] = 0.8
     hidden = None if rank == dim else torch.full((COUNT, 1), 0.36)
@@ -26,9 +26,12 @@ def spread(dim, rank, kappa, seed=0):
 
 
 @pytest.mark.parametrize("kappa", [0.5, 20.0, 300.0])
-@pytest.mark.parametrize(("dim", "rank"), [(3, 3), (8, 8), (32, 32), (32, 6), (128, 12), (12, 11)])
-def test_the_law_is_von_mises_fisher_on_every_basis(dim, rank, kappa) -> None:
-    x = spread(dim, rank, kappa)
+@pytest.mark.parametrize(
+    ("dim", "rank", "extra"),
+    [(3, 3, 0), (8, 8, 0), (32, 32, 0), (32, 6, 0), (128, 12, 0), (12, 11, 0), (32, 6, 1), (12, 7, 3), (12, 11, 2)],
+)
+def test_the_law_is_von_mises_fisher_on_every_basis(dim, rank, extra, kappa) -> None:
+    x = spread(dim, rank, kappa, extra=extra)
     mu = torch.zeros(1, dim, dtype=torch.double)
     mu[0, 0], mu[0, 1 if rank == dim else rank] = 0.8, 0.6
     wanted, _ = draw(mu, torch.tensor([kappa], dtype=torch.double), COUNT, torch.Generator().manual_seed(1))
@@ -56,6 +59,17 @@ def test_streams_belong_to_seed_step_and_draw() -> None:
     assert not torch.equal(both.across, draw_noise(5, range(4), 3, 9, seed=1, step=3).across)
     assert not torch.equal(both.across, draw_noise(5, range(4), 3, 9, seed=2, step=2).across)
     assert torch.equal(both.rows(slice(1, 3)).square, both.square[1:3])
+
+
+def test_extra_directions_leave_the_noise_of_the_others() -> None:
+    plain, one, two = (draw_noise(50, range(3), 4 + extra, 20, seed=0, step=1, extra=extra) for extra in (0, 1, 2))
+    for more in (one, two):
+        assert torch.equal(more.across[..., :4], plain.across)
+        assert torch.equal(more.square, plain.square)
+        assert torch.equal(more.rest, plain.rest)
+        assert torch.equal(more.angle, plain.angle)
+        assert (more.inside + more.rest.square() <= more.square + 1e-4).all()
+    assert torch.equal(two.across[..., :5], one.across)
 
 
 def test_a_mean_that_points_nowhere_gives_finite_states() -> None:

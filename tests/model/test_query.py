@@ -9,7 +9,7 @@ from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.model.config import SphUncConfig
 from sphunc.model.grouping import regroup
 from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of, usual_structures
-from sphunc.model.situation import no_links
+from sphunc.model.scenario import no_links
 from sphunc.model.structure import no_structure
 
 CONFIG = SphUncConfig(dim=8)

@@ -11,7 +11,8 @@ from sphunc.model.config import SphUncConfig
 from sphunc.model.network import Network
 from sphunc.model.observed import observe
 from sphunc.model.query import names_of
-from sphunc.model.situation import groups_at_origin, known_links, mechanism_of, memberships, situate
+from sphunc.model.scenario import known_links
+from sphunc.model.situation import groups_at_origin, mechanism_of, memberships, situate
 from sphunc.model.training import outlook_of
 
 LINKS, GATES = torch.tensor([[0, 1, 5], [2, 3, 0]]), torch.tensor([0.4, -0.3, 0.2])

@@ -10,7 +10,7 @@ import torch
 import sphunc
 from sphunc.errors import ArgumentError, ArgumentTypeError, NotFittedError
 from sphunc.model.estimator import SphUnc
-from sphunc.model.situation import known_links, no_links
+from sphunc.model.scenario import known_links, no_links
 
 SMALL = {"dim": 10, "layers": 1, "epochs": 3, "patience": 3, "folds": 2, "aleatoric_width": 4, "structure_epochs": 0}
 
@@ -31,6 +31,12 @@ def model(data):
         for part in (model.network_.readout.weight, model.network_.readout.lean):
             part.normal_(generator=torch.Generator().manual_seed(0))
     return model
+
+
+@pytest.fixture(scope="module")
+def wide(data):
+    """A model with so many directions that a few are chosen to simulate on."""
+    return fitted(data, dim=32)
 
 
 @pytest.fixture(scope="module")
@@ -257,11 +263,65 @@ def test_names_of_dowhy(model, data, calm) -> None:
         model.effect("nobody", {a: calm}, observed_data=data)
 
 
+def test_arms_of_an_effect_meet_the_same_noise_whatever_directions_they_set(wide, data, calm) -> None:
+    a, stranger = data.node_ids[0], data.node_ids[9]
+    aside = torch.nn.functional.normalize(torch.ones(32), dim=0)
+    asked = {"scenario": chain(), "observed_data": without_groups(data), "num_samples_to_draw": 40}
+    for reference in ([sphunc.Do(a, aside)], (), [sphunc.Policy(lambda step, states: {})]):
+        contrast = wide.effect(stranger, {a: calm}, reference, **asked)
+        assert (contrast.difference == 0).all()
+        assert (contrast.error == 0).all()
+
+
+def test_setting_another_agent_does_not_move_one_that_is_held(wide, data, calm) -> None:
+    a, b = data.node_ids[:2]
+    held, asked = sphunc.Do(b, toward=calm), {"data": data, "horizon": 2, "samples": 40, "scenario": chain()}
+    alone = wide.intervene(held, **asked).outcomes[:, 1]
+    other = wide.intervene(held, sphunc.Do(a, toward=data.class_names[1]), **asked).outcomes[:, 1]
+    assert torch.allclose(other, alone, rtol=0, atol=1e-6)
+    aside = torch.nn.functional.normalize(torch.ones(32), dim=0)
+    assert torch.allclose(wide.intervene(held, sphunc.Do(a, aside), **asked).outcomes[:, 1], alone, atol=2e-3)
+
+
+def test_the_order_of_a_plan_does_not_matter(wide, data) -> None:
+    a, b, c, d = data.node_ids[:4]
+    one, other = sphunc.Do(a, observed=b), sphunc.Do(c, observed=d)
+    asked = {"data": data, "horizon": 2, "samples": 20, "scenario": chain()}
+    assert torch.equal(wide.intervene(one & other, **asked).outcomes, wide.intervene(other & one, **asked).outcomes)
+
+
+@pytest.mark.parametrize("asked", ["effect", "average_causal_effect", "interventional_samples"])
+@pytest.mark.parametrize(("name", "instead"), [("samples", "num_samples_to_draw"), ("data", "observed_data")])
+def test_names_of_intervene_are_refused_where_dowhy_has_others(model, data, calm, asked, name, instead) -> None:
+    arguments = ({data.node_ids[0]: calm},) if asked == "interventional_samples" else (data.node_ids[1], {}, ())
+    with pytest.raises(ArgumentTypeError, match=rf"{asked} takes {instead}= where intervene takes {name}=; write"):
+        getattr(model, asked)(*arguments, **{name: -7})
+
+
+def test_places_of_dowhy_that_mean_nothing_here(model, data, calm) -> None:
+    do = {data.node_ids[0]: calm}
+    assert model.counterfactual_samples(do, data, None, origin=1, samples=5).height == 5
+    with pytest.raises(ArgumentTypeError, match="takes no noise_data, got int: noise is abducted from observed_data"):
+        unwrap(SphUnc.counterfactual_samples)(model, do, data, 3)
+    with pytest.raises(ArgumentTypeError, match="does not know the option 'data'"):
+        model.counterfactual_samples(do, data, data=data)
+    with pytest.raises(ArgumentError, match=r"target_node array\(.* is not in the data"):
+        unwrap(SphUnc.effect)(model, np.array(data.node_ids[:2]), do, (), data)
+
+
+def test_a_persistent_cut_may_follow_a_state_set_at_the_origin(model, data, calm) -> None:
+    do, cut = sphunc.Do(data.node_ids[1], toward=calm, times=0), sphunc.CutLink(*data.node_ids[:2])
+    effect = model.intervene(do, cut, data=data, horizon=2, samples=8, scenario=chain())
+    assert effect.horizon == 2
+
+
 def test_sweep(model, data, calm) -> None:
     frame = model.sweep(data.node_ids[0], calm, (0.0, 1.0), data=data, samples=20)
     assert frame["angle"].to_list() == [0.0, 1.0]
     assert frame["effect"][0] == pytest.approx(0.0, abs=1e-6)
     assert frame["effect"][1] > frame["effect"][0]
+    assert frame["agent_error"][1] > 0
+    assert (frame["own_entropy"] > 0).all()
     a, b = data.node_ids[:2]
     asked = {"data": data, "samples": 8}
     assert model.sweep(a, b, [1.0], **asked).equals(model.sweep(a, angles=[1.0], observed=b, **asked))
@@ -409,6 +469,15 @@ def test_bad_input_is_refused_before_any_work(model, data, plan, options, words,
         model.intervene(*plan, data=data, **options)
     with pytest.raises(ArgumentError, match=words):
         model.counterfactual(*plan, data=data, **options)
+
+
+def test_a_scenario_is_checked_before_any_work(model, data, calm, monkeypatch) -> None:
+    monkeypatch.setattr(type(model.network_), "origin", None)
+    do, beyond = sphunc.Do(data.node_ids[0], toward=calm), known_links(torch.tensor([[0], [500]]), [1.0])
+    with pytest.raises(ArgumentError, match="scenario links agent 500, but the data have 30 agents"):
+        model.intervene(do, data=data, scenario=beyond)
+    with pytest.raises(ArgumentTypeError, match="scenario must be a Scenario, got int"):
+        model.effect(do.agent, do, (), data, scenario=5)
 
 
 def test_wrong_direction_and_contradiction(model, data, calm) -> None:

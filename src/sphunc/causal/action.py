@@ -118,7 +118,7 @@ def resolve(interventions: Sequence[Intervention], names: Names, links: Links, d
         horizon: steps that are simulated; later ones are refused.
     """
     _check_times(interventions, horizon)
-    _check_contradictions(interventions)
+    _check_contradictions(interventions, horizon)
     place = {agent: index for index, agent in enumerate(names.agents)}
     states, factors, cut, policies = [], [], [], []
     table = _positions(interventions, links)
@@ -273,19 +273,20 @@ def _check_times(interventions: Sequence[Intervention], horizon: int) -> None:
             )
 
 
-def _check_contradictions(interventions: Sequence[Intervention]) -> None:
+def _check_contradictions(interventions: Sequence[Intervention], horizon: int) -> None:
     for i, one in enumerate(interventions):
         for other in interventions[i + 1 :]:
             reason = _clash(one, other) or _clash(other, one)
-            if reason and _arrivals(one).overlaps(_arrivals(other)):
+            if reason and _arrivals(one, horizon).overlaps(_arrivals(other, horizon)):
                 raise contradiction(one, other, reason)
 
 
-def _arrivals(one: Intervention) -> Intervention:
+def _arrivals(one: Intervention, horizon: int) -> Intervention:
     """The same intervention, with the steps whose states it changes: those of a link come one step later."""
-    if one.times is None or not isinstance(one, CutLink | ScaleLink):
+    if not isinstance(one, CutLink | ScaleLink):
         return one
-    return replace(one, times=[step + 1 for step in one.times])
+    begins = range(horizon) if one.times is None else one.times
+    return replace(one, times=[step + 1 for step in begins])
 
 
 def contradiction(one: Intervention, other: Intervention, reason: str) -> ArgumentError:

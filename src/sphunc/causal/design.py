@@ -80,7 +80,6 @@ class Design:
         horizon: steps.
         seed: of the noise.
         sampled: draw states; else carry their means (noise is integrated out step by step, draws are equal).
-        reduced: carry only the directions that hold the signal, where they are few; else all D.
     """
 
     links: Links
@@ -89,7 +88,6 @@ class Design:
     horizon: int
     seed: int
     sampled: bool = True
-    reduced: bool = True
 
     @property
     def samples(self) -> int:
@@ -119,10 +117,3 @@ class Moment:
     resultant: Tensor
     rows: Tensor | None = None
     decided: tuple[int, ...] = ()
-
-    @property
-    def changed(self) -> Tensor:
-        """Logits of all agents with the intervention; the factual tensor itself when nobody is reached."""
-        if self.rows is None or not len(self.rows):
-            return self.factual if self.rows is not None else self.reached
-        return self.factual.index_copy(0, self.rows, self.reached)

@@ -14,7 +14,7 @@ from sphunc._typing import Float, Whole
 from sphunc.causal.columns import column_ends, id_column
 from sphunc.causal.counts import whole_number
 from sphunc.causal.graph import ASSUMPTIONS
-from sphunc.causal.interventions import Plan
+from sphunc.causal.interventions import Plan, is_name
 from sphunc.errors import ArgumentError
 
 
@@ -116,6 +116,8 @@ class Effect:
     @property
     def variance(self) -> Tensor:
         """Variance at the target after the intervention, of numbers ``[N, K]``."""
+        if not self.numeric:
+            raise ArgumentError("the outcomes are classes, which have no variance; read probabilities")
         return self.variances[-1]
 
     @property
@@ -205,7 +207,7 @@ class Effect:
 
     def of(self, agent: Hashable) -> dict[str, float]:
         """Law of one agent's outcome at the target, by class name (or ``mean_<name>``)."""
-        if agent not in self.agents:
+        if not is_name(agent) or agent not in self.agents:
             raise ArgumentError(f"agent {agent!r} is not among the {len(self.agents)} agents of this effect")
         row = self.outcomes[-1][self.agents.index(agent)].tolist()
         return dict(zip(self.columns, row, strict=True))

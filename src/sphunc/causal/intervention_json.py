@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from sphunc.causal.interventions import KINDS, Intervention, Plan, Policy, is_plain
+from sphunc.causal.interventions import KINDS, Intervention, Plan, Policy
+from sphunc.causal.plain import is_plain, read_back
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
 LONGEST_ROW = 200
@@ -39,7 +40,7 @@ def _read(row: Any, policies: Mapping[str, Callable[..., Any]]) -> Intervention:
         raise ArgumentError(f"{_row(row)} is no intervention; its kind is one of {', '.join(KINDS)}")
     kind: Any = KINDS[named]
     # A value that was not given is not written either: null counts as absent.
-    values = {name: _tuples(value) for name, value in row.items() if name != "kind" and value is not None}
+    values = {name: read_back(value) for name, value in row.items() if name != "kind" and value is not None}
     faults = _faults(kind, values)
     if faults:
         raise ArgumentError(f"{_row(row)} does not fit {named}: {'; '.join(faults)}")
@@ -52,7 +53,7 @@ def _read(row: Any, policies: Mapping[str, Callable[..., Any]]) -> Intervention:
 
 
 def _faults(kind: Any, values: Mapping[str, Any]) -> list[str]:
-    """What is missing, unknown, or an object where JSON keeps texts, numbers and lists."""
+    """What is missing, unknown, or an object that is no date."""
     known = [f for f in fields(kind) if f.name != "function"]
     names = [f.name for f in known]
     missing = [f"{f.name!r} is missing" for f in known if f.default is MISSING and f.name not in values]
@@ -67,10 +68,6 @@ def _function(name: Any, policies: Mapping[str, Callable[..., Any]]) -> Callable
     if name not in policies:
         raise ArgumentError(f"the policy {name!r} has no function; give policies={{name: function}}")
     return policies[name]
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
 
 
 def _row(row: Any) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from sphunc.causal.counts import is_whole
+from sphunc.causal.plain import is_plain, written
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
 UNIT_TOLERANCE = 1e-4
@@ -62,7 +63,7 @@ class Intervention(ABC):
 class Plan:
     """Several interventions that act together, in no order; a plan of one equals this one."""
 
-    interventions: tuple[Any, ...] = ()
+    interventions: Any = ()
 
     def __post_init__(self) -> None:
         _set(self, interventions=flatten(self.interventions))
@@ -223,7 +224,8 @@ class Policy(Intervention):
     Args:
         function: ``function(step, states)`` returns a mapping from agents (ids) to states, unit vectors ``[D]`` or one
             per draw ``[R, D]``; ``{}`` sets nobody. It is asked once per structure and step, with the states of this
-            structure ``[R, N, D]``: R draws of the noise, agents in the order of the data. An agent whose state another
+            structure ``[R, N, D]``: R draws of the noise, agents in the order of the data. At step 0 structures have
+            not acted yet, and it is asked once for all of a block that share draws. An agent whose state another
             intervention decides at the same step is refused.
         name: by which JSON remembers it; the function's own name by default.
         times: steps at which it is asked; None asks at every step.
@@ -245,10 +247,11 @@ KINDS: dict[str, type[Intervention]] = {
 }
 
 
-def flatten(interventions: Iterable[Any]) -> tuple[Intervention, ...]:
-    """Return single interventions; anything else is refused."""
+def flatten(interventions: Any) -> tuple[Intervention, ...]:
+    """Return single interventions, of one or several; anything else is refused."""
+    is_several = isinstance(interventions, Iterable) and not isinstance(interventions, Plan)
     single: list[Intervention] = []
-    for one in interventions:
+    for one in interventions if is_several else [interventions]:
         if not isinstance(one, Intervention | Plan):
             raise ArgumentTypeError(
                 f"an intervention is one of {', '.join(KINDS)}, got {type(one).__name__}; write Do(agent, toward=...)"
@@ -262,20 +265,16 @@ def _document(one: Intervention) -> dict[str, Any]:
     values.pop("function", None)
     for name, value in values.items():
         if not is_plain(value):
-            raise ArgumentTypeError(f"{name} is {value!r}: JSON keeps texts and numbers; use such ids to write it")
-    return {"kind": type(one).__name__, **{name: value for name, value in values.items() if value is not None}}
-
-
-def is_plain(value: Any) -> bool:
-    """Say whether JSON keeps a value: a text, a number, nothing, or a tuple of them."""
-    if isinstance(value, tuple):
-        return all(is_plain(part) for part in value)
-    return value is None or isinstance(value, str | int | float)
+            raise ArgumentTypeError(
+                f"{name} is {value!r}: JSON keeps texts, numbers and dates; use such ids to write it"
+            )
+    return {"kind": type(one).__name__, **{name: written(value) for name, value in values.items() if value is not None}}
 
 
 def _short(value: Any) -> str:
     if isinstance(value, tuple) and len(value) > LONGEST_SHOWN:
-        return f"({value[0]:.3g}, ... {len(value)} numbers)"
+        is_vector = all(isinstance(part, float) for part in value)
+        return f"({value[0]:.3g}, ... {len(value)} numbers)" if is_vector else f"({value[0]!r}, ... {len(value)} parts)"
     return getattr(value, "__name__", None) or repr(value)
 
 

@@ -23,13 +23,6 @@ try:
 except ImportError:  # private to scipy: it may move
     csr_matvecs = None
 
-SIGNAL_KEPT = 0.99
-"""Share of the squared length of beliefs and priors that a basis has to hold."""
-WORTHWHILE = 0.6
-"""A basis of more than this share of all directions saves nothing: then all are taken."""
-NEGLIGIBLE = 1e-6
-"""Of the largest singular value: directions below it repeat others."""
-
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
@@ -308,36 +301,3 @@ def _pull(
         spmm(around.spread2, meeting.hidden * meeting.gain.square(), beyond)
         # An agent hears itself in its groups: there it does not add like a stranger.
         beyond += 2.0 * mechanism.keep * own * spmm(around.own, meeting.gain)
-
-
-def signal_basis(
-    dim: int, exact: Float[Tensor, "one dim"], signals: list[Tensor], share: float = SIGNAL_KEPT
-) -> Float[Tensor, "dim rank"] | None:
-    """Orthonormal basis that holds some directions exactly and most of the signals; None if that takes nearly all.
-
-    Args:
-        dim: D.
-        exact: directions that have to be held: of the readout, of interventions ``[E, D]``.
-        signals: beliefs, priors and what becomes of them, each ``[N, D]``.
-        share: of the squared length of each signal that has to be held.
-    """
-    first = torch.linalg.svd(exact.double().mT, full_matrices=False)
-    held = first.U[:, NEGLIGIBLE * float(first.S.max()) < first.S]
-    grams = [_gram(signal.double()) for signal in signals]
-    rest = sum(grams, torch.zeros(dim, dim, dtype=torch.float64))
-    away = torch.eye(dim, dtype=torch.float64) - held @ held.mT
-    values, vectors = torch.linalg.eigh(away @ rest @ away)
-    values, vectors = values.flip(0).clamp(min=0), vectors.flip(1)
-    lost = float(values.sum()) - values.cumsum(0)
-    room = dim - held.shape[1]
-    extra = min(room, int((lost > (1.0 - share) * len(grams)).sum()) + 1) if float(values.sum()) > 0 else 0
-    rank = held.shape[1] + extra
-    if rank > math.floor(WORTHWHILE * dim):
-        return None
-    return torch.cat([held, vectors[:, :extra]], 1).float()
-
-
-def _gram(signal: Tensor) -> Tensor:
-    gram = signal.mT @ signal
-    total = gram.diagonal().sum()
-    return gram / torch.where(total > 0, total, 1.0)

@@ -25,6 +25,8 @@ SPAN, SCORES = 6.0, 241
 """Normal scores of the table: -6 ... 6 in steps of 0.05."""
 SMALL_DIM = 8
 SHAPES, ANGLES, REACH = 33, 4097, 14.0
+OWN = 1
+"""Marks the stream of directions that one question has and others do not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,30 +55,71 @@ class Noise:
 
 
 def draw_noise(
-    agents: int, draws: range, rank: int, dim: int, *, seed: int, step: int, device: torch.device | str = "cpu"
+    agents: int,
+    draws: range,
+    rank: int,
+    dim: int,
+    *,
+    seed: int,
+    step: int,
+    extra: int = 0,
+    device: torch.device | str = "cpu",
 ) -> Noise:
-    """Draw the noise of a step: every draw has a stream of its own, so that chunks do not change the numbers."""
-    parts = [_one(agents, rank, dim, _stream(seed, step, draw)) for draw in draws]
+    """Draw the noise of a step: every draw has a stream of its own, so that chunks do not change the numbers.
+
+    Args:
+        agents: N.
+        draws: which of them.
+        rank: r, directions of the basis.
+        dim: D.
+        seed: of the simulation.
+        step: after the origin.
+        extra: of the directions, the last ones, which other questions do not have. They take from the squared length
+            of the rest: nothing but their own coordinates depends on how many there are.
+        device: where it is put.
+    """
+    parts = [_one(agents, rank - extra, extra, dim, (seed, step, draw)) for draw in draws]
     along, across, rest, square = (torch.stack(values, 1).to(device) for values in zip(*parts, strict=True))
     return Noise(angle_coefficients(along, dim), across, rest, square, row_sums(across.square()))
 
 
-def _stream(seed: int, step: int, draw: int) -> torch.Generator:
-    words = np.random.SeedSequence([seed, step, draw]).generate_state(1, np.uint64)
+def _stream(*key: int) -> torch.Generator:
+    words = np.random.SeedSequence(key).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(words[0] >> 1))
 
 
-def _one(agents: int, rank: int, dim: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _one(agents: int, rank: int, extra: int, dim: int, key: tuple[int, ...]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    generator = _stream(*key)
     along, rest = torch.randn(2, agents, generator=generator)
     across = torch.randn(agents, rank, generator=generator)
     hidden, square = dim - rank, row_sums(across.square())
     if hidden == 0:
         return along, across, torch.zeros(agents), square
-    square = square + rest.square()
-    if hidden > 1:
-        shape = torch.full((agents,), (hidden - 1) / 2)
-        square = square + 2.0 * torch._standard_gamma(shape, generator=generator)  # pyright: ignore[reportPrivateUsage]
-    return along, across, rest, square
+    tail = _squares(agents, hidden - 1, generator)
+    if extra:
+        across = torch.cat([across, _split(tail, hidden - 1, extra, _stream(*key, OWN))], 1)
+    return along, across, rest, square + rest.square() + tail
+
+
+def _squares(agents: int, freedom: int, generator: torch.Generator) -> Tensor:
+    """Sums of squares of so many normal numbers ``[N]``."""
+    if not freedom:
+        return torch.zeros(agents)
+    shape = torch.full((agents,), freedom / 2)
+    return 2.0 * torch._standard_gamma(shape, generator=generator)  # pyright: ignore[reportPrivateUsage]
+
+
+def _split(
+    tail: Float[Tensor, " agent"], freedom: int, count: int, generator: torch.Generator
+) -> Float[Tensor, "agent extra"]:
+    """Coordinates, one after the other, of a normal vector in ``freedom`` dimensions whose squared length is known."""
+    parts = []
+    for place in range(count):
+        normal = torch.randn(len(tail), generator=generator)
+        whole = normal.square() + _squares(len(tail), freedom - place - 1, generator)
+        parts.append(normal * (tail / whole).sqrt())
+        tail = (tail - parts[-1].square()).clamp(min=0.0)
+    return torch.stack(parts, 1)
 
 
 def row_sums(values: Float[Tensor, "*batch rank"]) -> Float[Tensor, "*batch"]:

@@ -16,9 +16,10 @@ import torch
 
 from sphunc._typing import Tensor
 from sphunc.causal.action import Action, StateChange, contradiction, decided_twice, turn
+from sphunc.causal.basis import Basis
 from sphunc.causal.design import Design, Moment, Start
 from sphunc.causal.interventions import UNIT_TOLERANCE, Intervention, Policy
-from sphunc.causal.mechanism import Company, Mechanism, company, drive, meet, signal_basis
+from sphunc.causal.mechanism import Company, Mechanism, company, drive, meet
 from sphunc.causal.noise import Noise, draw_noise, mixture, perturb, row_sums
 from sphunc.causal.reading import columns, put_columns
 from sphunc.errors import ArgumentError
@@ -47,7 +48,13 @@ class _Departure:
 
 
 def simulate(
-    mechanism: Mechanism, start: Start, action: Action, design: Design, *, fleeting: bool = False
+    mechanism: Mechanism,
+    start: Start,
+    action: Action,
+    design: Design,
+    basis: Basis | None = None,
+    *,
+    fleeting: bool = False,
 ) -> Iterator[Moment]:
     """Simulate both arms, and give what outcomes are read from after every step.
 
@@ -58,9 +65,10 @@ def simulate(
         start: beliefs at the origin.
         action: what is changed.
         design: how much is simulated.
+        basis: directions that states are carried on, of :func:`~sphunc.causal.basis.basis_for`; all D by default.
         fleeting: a step takes the memory of the one before, which is to be read by then.
     """
-    world = _World(mechanism, start, action, design)
+    world = _World(mechanism, start, action, design, basis)
     world.room = torch.empty(len(mechanism.bias), design.samples, world.agents) if fleeting else None
     states: list[_States] = []
     departures: list[_Departure] = []
@@ -76,17 +84,18 @@ def simulate(
 class _World:
     """Everything that stays the same during a simulation, in coordinates on the basis."""
 
-    def __init__(self, mechanism: Mechanism, start: Start, action: Action, design: Design) -> None:
+    def __init__(self, mechanism: Mechanism, start: Start, action: Action, design: Design, basis: Basis | None) -> None:
         self.design, self.agents, self.start, self.action = design, len(start.eta), start, action
         self.layout = design.layout
         self.dim = mechanism.dim
         mechanism = mechanism.driven()
-        self.basis = _basis(mechanism, start, action, design)
+        self.basis = None if basis is None else basis.vectors
         self.mechanism = mechanism if self.basis is None else mechanism.on(self.basis)
         self.eta, self.eta_outside = self._project(start.eta)
         self.prior, prior_outside = self._project(mechanism.prior * start.prior)
         self.prior_outside = prior_outside
         self.rank = self.eta.shape[-1]
+        self.shared = self.rank if basis is None else basis.shared
         self.room: Tensor | None = None
         self.decided: set[int] = set()
         self.felt = self.nobody()
@@ -103,7 +112,8 @@ class _World:
     def noise(self, step: int, q: int) -> Noise:
         """Noise of the block that structure q belongs to."""
         draws = self.layout.draws_of(q)
-        return draw_noise(self.agents, draws, self.rank, self.dim, seed=self.design.seed, step=step)
+        extra, seed = self.rank - self.shared, self.design.seed
+        return draw_noise(self.agents, draws, self.rank, self.dim, seed=seed, step=step, extra=extra)
 
     def begin(self, noise: Noise) -> _States:
         """Draw states from the belief at the origin."""
@@ -377,14 +387,3 @@ def _decided(agent: Hashable, value: Any, before: Tensor) -> Tensor:
             f"the policy set {agent!r} to a state of length {worst:.6g}, not 1; divide it by its length"
         )
     return torch.nn.functional.normalize(state, dim=-1)
-
-
-def _basis(mechanism: Mechanism, start: Start, action: Action, design: Design) -> Tensor | None:
-    if not design.reduced or action.policies or not mechanism.spherical:
-        return None
-    directions = [change.direction for change in action.states]
-    exact = torch.cat([mechanism.weight, torch.stack(directions)]) if directions else mechanism.weight
-    length = start.eta.norm(dim=-1, keepdim=True)
-    mean = start.eta * mechanism.mean_length(length)
-    sent = mean @ mechanism.mapping.mT
-    return signal_basis(mechanism.dim, exact, [mean, start.prior, sent])

@@ -101,6 +101,14 @@ def as_interventions(given: Any, classes: tuple[str, ...], data: TemporalHypergr
     return flatten([given] if isinstance(given, Intervention | Plan) else given)
 
 
+def with_samples(asked: str, options: Mapping[str, Any], count: Any) -> dict[str, Any]:
+    """Options with the number of samples, after what has another name in dowhy is refused."""
+    names = {"samples": "num_samples_to_draw", "data": "observed_data"}
+    for name in names.keys() & options.keys():
+        raise ArgumentTypeError(f"{asked} takes {names[name]}= where intervene takes {name}=; write {names[name]}=")
+    return {**options, "samples": count}
+
+
 def _as_do(agent: Hashable, value: Any, classes: tuple[str, ...], data: TemporalHypergraph) -> Do:
     value = plain_scalar(value)
     if isinstance(value, str) and value in classes:

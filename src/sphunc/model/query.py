@@ -16,7 +16,8 @@ from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.config import SphUncConfig
 from sphunc.model.inputs import check_origin
-from sphunc.model.situation import Scenario, groups_at_origin
+from sphunc.model.scenario import Scenario
+from sphunc.model.situation import groups_at_origin
 from sphunc.model.structure import WHY_NONE, Structure
 
 STRUCTURES = 20
@@ -130,12 +131,12 @@ def check_structure(asked: str, config: SphUncConfig, structure: Structure) -> N
     if not config.scm:
         raise ArgumentError(
             f"{asked} needs a structural causal model, but this one has scm=False; fit with scm=True, or say which "
-            "links act with scenario="
+            "links act with scenario=sphunc.known_links(...)"
         )
     if structure.graph is None:
         raise ArgumentError(
             f"{asked} needs links, but none could be learned ({WHY_NONE}); "
-            "give longer data, or say which links act with scenario="
+            "give longer data, or say which links act with scenario=sphunc.known_links(...)"
         )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sphunc._typing import Links
 from sphunc.causal.action import Names
 from sphunc.causal.design import Start
 from sphunc.causal.mechanism import Mechanism
@@ -21,43 +20,12 @@ from sphunc.model.network import Network
 from sphunc.model.observed import observe
 from sphunc.model.outlook import stacked
 from sphunc.model.run import Run
+from sphunc.model.scenario import Scenario
 from sphunc.model.step import FLAT_WEIGHT, MAP_PACE, Step
 from sphunc.model.structure import Structure, acts, place
 from sphunc.model.training import outlook_of
 from sphunc.nn.aleatoric import flattening, squashed_variance
 from sphunc.nn.projection import normalise
-
-
-@dataclass(frozen=True, eq=False)
-class Scenario:
-    """Links that act, in place of those that the model learned: known ones, or none at all.
-
-    Attributes:
-        links: ``[2, K]`` source and target, indices into the agents of the data.
-        strengths: of each structure ``[Q, K]``.
-        gates: what acts in the forecast, their mean or nearly so ``[K]``.
-        order: structures by the strata of each agent's parents that they come from ``[Q, N]``; None if they have none.
-    """
-
-    links: Links
-    strengths: Tensor
-    gates: Tensor
-    order: Tensor | None = None
-
-    @property
-    def is_single_draw(self) -> bool:
-        """True for one structure out of those that may be: nothing shows what not knowing which one it is adds."""
-        return len(self.strengths) == 1 and self.order is not None
-
-
-def known_links(links: Links, strengths: Tensor) -> Scenario:
-    """Return the scenario of one structure that is known: its links ``[2, K]`` and strengths ``[K]``."""
-    return Scenario(links, strengths.float().unsqueeze(0), strengths.float())
-
-
-def no_links() -> Scenario:
-    """Return the scenario in which nobody influences anybody, other than by groups."""
-    return known_links(torch.zeros(2, 0, dtype=torch.long), torch.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
+from sphunc.causal.basis import Basis, basis_for
 from sphunc.causal.design import Design
 from sphunc.causal.effects import Effect
-from sphunc.causal.interventions import Shift
+from sphunc.causal.interventions import Shift, is_name
 from sphunc.causal.outcome_entropy import latent_bound
 from sphunc.causal.simulate import simulate
 from sphunc.errors import ArgumentError, ArgumentTypeError
@@ -24,12 +25,13 @@ from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.alignment import Known
 from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.config import SphUncConfig
-from sphunc.model.dowhy import Contrast, as_interventions, contrast, draw_outcomes
+from sphunc.model.dowhy import Contrast, as_interventions, contrast, draw_outcomes, with_samples
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.inputs import check_data
 from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
 from sphunc.model.retrospect import check_retrospect, retrospect
-from sphunc.model.situation import Scenario, Situation, posterior, situate
+from sphunc.model.scenario import Scenario, check_scenario
+from sphunc.model.situation import Situation, posterior, situate
 from sphunc.model.structure import Structure
 
 ANGLES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
@@ -83,7 +85,8 @@ class WhatIf(ABC):
                 Errors are NaN where fewer than four structures, or draws for each, do not tell them, and for agents in
                 whom fewer than 20 structures agree; ``within`` and ``identification`` are NaN with only one drawn.
             seed: of noise and structures.
-            scenario: links that act in place of those learned, for models and comparisons without them.
+            scenario: links that act in place of those learned, for models and comparisons without them:
+                :func:`~sphunc.known_links` or :func:`~sphunc.no_links`.
 
         Example:
             >>> import sphunc
@@ -117,12 +120,13 @@ class WhatIf(ABC):
         query = self._query("counterfactual", interventions, data, amounts, scenario)
         return self._told(query)
 
-    def _simulated(self, query: Query) -> Effect:
+    def _simulated(self, query: Query, *beside: Query) -> Effect:
+        """Simulate a question; those it is compared with share its directions, and with them the noise."""
         situation = self._situation(query)
-        action = query.action(situation.direct)
-        chosen = query.scenario
+        action, *others = (one.action(situation.direct) for one in (query, *beside))
+        basis, chosen = basis_for(situation.mechanism, situation.start, action, *others), query.scenario
         design = Design(chosen.links, chosen.strengths, query.draws, query.amounts.horizon, query.amounts.seed)
-        comparisons, bounds, decided = _run(situation, action, design, chosen.order)
+        comparisons, bounds, decided = _run(situation, action, design, basis, chosen.order)
         return self._answer(query, {*action.touched, *decided}, comparisons, bounds)
 
     def _told(self, query: Query) -> Effect:
@@ -154,17 +158,18 @@ class WhatIf(ABC):
             num_samples_to_draw: Monte Carlo samples.
             **options: origin, horizon, structures and seed of :meth:`intervene`.
         """
-        arms, options["samples"] = (interventions_alternative, interventions_reference), num_samples_to_draw
+        arms = interventions_alternative, interventions_reference
+        options = with_samples("effect", options, num_samples_to_draw)
         return self._contrast("effect", target_node, arms, observed_data, options)
 
-    def _contrast(self, asked: str, target_node: Hashable, arms: tuple[Any, Any], data: Any, options: Any) -> Contrast:
+    def _contrast(self, asked: str, target_node: Any, arms: tuple[Any, Any], data: Any, options: Any) -> Contrast:
         self._check_fitted(asked)
         data = check_data(asked, data)
-        if target_node not in data.node_ids:
+        if not is_name(target_node) or target_node not in data.node_ids:
             raise ArgumentError(f"target_node {target_node!r} is not in the data; it has {data.num_nodes} agents")
         alternative, reference = (self._asked(asked, arm, data, **options) for arm in arms)
-        order = alternative.scenario.order
-        return contrast(self._simulated(alternative), self._simulated(reference), target_node, order)
+        answers = self._simulated(alternative, reference), self._simulated(reference, alternative)
+        return contrast(*answers, target_node, alternative.scenario.order)
 
     def average_causal_effect(
         self,
@@ -176,7 +181,8 @@ class WhatIf(ABC):
         **options: Any,
     ) -> dict[str, float]:
         """Return the difference that :meth:`effect` tells, by class; arguments as in ``dowhy.gcm``."""
-        arms, options["samples"] = (interventions_alternative, interventions_reference), num_samples_to_draw
+        arms = interventions_alternative, interventions_reference
+        options = with_samples("average_causal_effect", options, num_samples_to_draw)
         return self._contrast("average_causal_effect", target_node, arms, observed_data, options).to_dict()
 
     def interventional_samples(
@@ -190,15 +196,26 @@ class WhatIf(ABC):
 
         One row per sample, one column per agent, or per agent and number (``<agent> <name of the number>``).
         """
-        query = self._asked(
-            "interventional_samples", interventions, observed_data, samples=num_samples_to_draw, **options
-        )
+        options = with_samples("interventional_samples", options, num_samples_to_draw)
+        query = self._asked("interventional_samples", interventions, observed_data, **options)
         return draw_outcomes(self._simulated(query), query.amounts.samples)
 
     def counterfactual_samples(
-        self, interventions: Any, observed_data: TemporalHypergraph | None = None, **options: Any
+        self,
+        interventions: Any,
+        observed_data: TemporalHypergraph | None = None,
+        noise_data: None = None,
+        **options: Any,
     ) -> pl.DataFrame:
-        """Draw counterfactual outcomes at the target: rows and columns as in :meth:`interventional_samples`."""
+        """Draw counterfactual outcomes at the target: rows and columns as in :meth:`interventional_samples`.
+
+        ``noise_data`` has a place in dowhy only: noise is always abducted from ``observed_data``.
+        """
+        if noise_data is not None:
+            raise ArgumentTypeError(
+                f"counterfactual_samples takes no noise_data, got {type(noise_data).__name__}: noise is abducted from "
+                "observed_data; leave it out"
+            )
         query = self._asked("counterfactual_samples", interventions, observed_data, **options)
         return draw_outcomes(self._told(query), query.amounts.samples)
 
@@ -221,15 +238,15 @@ class WhatIf(ABC):
             **options: of :meth:`intervene`.
 
         Returns:
-            One row per angle, means over the other agents: entropy, within, identification, standard error, effect.
+            One row per angle. Means over the other agents: entropy, within, identification, effect, and agent_error,
+            the Monte Carlo standard error of one agent's entropy (of those that have one; the error of the mean is
+            smaller). own_entropy is that of the agent who is turned.
         """
         turns, data = _turns(agent, toward, angles, observed), options.pop("data", None)
         queries = ((turn.angle, self._asked("sweep", turn, data, **options)) for turn in turns)
         return pl.DataFrame([_sweep_row(angle, self._simulated(query)) for angle, query in queries])
 
-    def _asked(
-        self, asked: str, interventions: Any, data: Any, scenario: Scenario | None = None, **amounts: Any
-    ) -> Query:
+    def _asked(self, asked: str, interventions: Any, data: Any, /, scenario: Any = None, **amounts: Any) -> Query:
         """Question in the words of dowhy."""
         self._check_fitted(asked)
         data = check_data(asked, data)
@@ -243,9 +260,7 @@ class WhatIf(ABC):
             )
         return self._query(asked, given, data, Amounts(**amounts), scenario)
 
-    def _query(
-        self, asked: str, interventions: Iterable[Any], data: Any, amounts: Amounts, scenario: Scenario | None
-    ) -> Query:
+    def _query(self, asked: str, interventions: Iterable[Any], data: Any, amounts: Amounts, scenario: Any) -> Query:
         self._check_fitted(asked)
         plan = check_plan(interventions, self.config_)
         data = check_data(asked, data)
@@ -256,6 +271,8 @@ class WhatIf(ABC):
             check_structure(asked, self.config_, self.structure_)
             whose = self.known_.agents, past.node_ids
             scenario = posterior(self.structure_, *whose, amounts.structures, amounts.seed)
+        else:
+            check_scenario(scenario, past.num_nodes)
         names = names_of(past, self.known_.classes, self.config_.dim, self.config_.grouping)
         query = Query(plan, data, past, amounts, scenario, names, is_learned)
         query.check()
@@ -313,13 +330,13 @@ def _as_told(answer: Effect, scenario: Scenario) -> Effect:
 
 
 def _run(
-    situation: Situation, action: Action, design: Design, order: Tensor | None
+    situation: Situation, action: Action, design: Design, basis: Basis | None, order: Tensor | None
 ) -> tuple[list[Comparison], list[Tensor], tuple[int, ...]]:
     """Compare both arms after every step; also returns whom policies set."""
     comparisons: list[Comparison] = []
     bounds: list[Tensor] = []
     decided: tuple[int, ...] = ()
-    moments = simulate(situation.mechanism, situation.start, action, design, fleeting=True)
+    moments = simulate(situation.mechanism, situation.start, action, design, basis, fleeting=True)
     for reading, moment in zip(situation.readings, moments, strict=True):
         is_last = len(comparisons) + 1 == design.horizon
         before = comparisons[-1] if comparisons else None
@@ -356,8 +373,8 @@ def _sweep_row(angle: float, effect: Effect) -> dict[str, float]:
         "entropy": effect.entropy,
         "within": effect.within,
         "identification": effect.identification,
-        "standard_error": effect.standard_error,
+        "agent_error": effect.standard_error,
         "effect": effect.size,
     }
     own = {"own_entropy": float(effect.entropy[effect.intervened].mean())}
-    return {"angle": float(angle), **{name: float(value[others].mean()) for name, value in means.items()}, **own}
+    return {"angle": float(angle), **{name: float(value[others].nanmean()) for name, value in means.items()}, **own}
