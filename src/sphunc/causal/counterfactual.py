@@ -91,8 +91,8 @@ def carry(
     spread = mechanism.mean_length
     below, above = (mechanism.dim - 1) / 2, (mechanism.dim + 1) / 2
     length = (spread(here) / (spread(told) * spread(there)) - below).square().sub(above**2).clamp(min=0.0).sqrt()
-    same = (eta == eta_other).all(-1, keepdim=True)
-    return torch.where(same, posterior, length.unsqueeze(-1) * mode)
+    same, untold = ((eta == value).all(-1, keepdim=True) for value in (eta_other, posterior))
+    return torch.where(same, posterior, torch.where(untold, eta_other, length.unsqueeze(-1) * mode))
 
 
 def force(mechanism: Mechanism, states: Tensor, prior: Tensor, around: Company) -> Float[Tensor, "agent sample dim"]:
