@@ -12,7 +12,7 @@ from sphunc.model.network import Network
 from sphunc.model.observed import observe
 from sphunc.model.query import names_of
 from sphunc.model.scenario import known_links
-from sphunc.model.situation import groups_at_origin, mechanism_of, memberships, situate
+from sphunc.model.situation import groups_at, mechanism_of, memberships, situate
 from sphunc.model.training import outlook_of
 
 LINKS, GATES = torch.tensor([[0, 1, 5], [2, 3, 0]]), torch.tensor([0.4, -0.3, 0.2])
@@ -78,7 +78,7 @@ def test_groups_and_directions(short_data) -> None:
     names = names_of(short_data, short_data.class_names, 16)
     situation = situate(network, TemperatureLaw(), short_data, known_links(LINKS, GATES), names, 1)
     agent, group = memberships(short_data)
-    assert len(groups_at_origin(short_data)) == int(group.max()) + 1
+    assert len(groups_at(short_data)) == int(group.max()) + 1
     assert len(agent) == len(group)
     for kind, index in (("class", 1), ("agent", 3), ("time", 0)):
         assert float(situation.direct(kind, index, 2).norm()) == pytest.approx(1.0, abs=1e-5)

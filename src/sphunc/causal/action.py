@@ -30,8 +30,10 @@ class Names:
         agents: ids, N of them.
         classes: names, empty for numbers.
         groups: ids of the groups that meet at the origin; the same one several times where a group was torn into parts.
+            In a counterfactual those of later times follow, time by time, as far as they were seen.
         times: labels of the times up to the origin.
         dim: D.
+        met: when these groups meet, as an error says it.
     """
 
     agents: tuple[Hashable, ...]
@@ -39,6 +41,7 @@ class Names:
     groups: tuple[Hashable, ...]
     times: tuple[Any, ...]
     dim: int
+    met: str = "at the origin"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,7 @@ class Action:
     Attributes:
         states: changes of states.
         factors: for each cut or scaled link its position in the list of links, the factor and its intervention.
-        cut: for each group that is cut its position among the groups of the origin, and its intervention.
+        cut: for each group that is cut its position among the groups that were named, and its intervention.
         policies: functions that decide on the way.
         agents: ids, for what policies return.
     """
@@ -230,7 +233,7 @@ def _group(group: Hashable, names: Names) -> list[int]:
     positions = [position for position, name in enumerate(names.groups) if name == group]
     if not positions:
         known = some_names(tuple(dict.fromkeys(names.groups))) if names.groups else "none"
-        raise ArgumentError(f"group {group!r} does not meet at the origin; groups that do: {known}")
+        raise ArgumentError(f"group {group!r} does not meet {names.met}; groups that do: {known}")
     return positions
 
 

@@ -2,11 +2,13 @@ r"""Counterfactuals: abduct the noise from what was seen, act, and predict under
 
 **Abduct.** Along the times that were seen a path is drawn for every sample: von Mises-Fisher laws are conjugate, so a
 state is drawn from :math:`\mathrm{vMF}(\kappa_s s(h_{t-1}) + e_t)`, what the step says plus the evidence of that time.
-Relative to the step alone, with mean direction :math:`\mu` and concentration :math:`\kappa`, the state is noise:
-:math:`h = t\mu + \sqrt{1-t^2}\,\xi` with Moebius coordinate :math:`z = (t - t_0(\kappa))/(1 - t_0(\kappa) t)`.
-**Act and predict.** The other arm keeps z and :math:`\xi` (projected onto the new tangent space). Outcomes that were
-seen follow the maximal coupling: an outcome stays unless it became less likely. A vMF step is not additive noise, so
-other couplings would fit the same data: the result names this one.
+A draw counts by how likely it made what was seen, :func:`log_evidence`. Relative to the step alone, with mean
+direction :math:`\mu` and concentration :math:`\kappa`, the state is noise: :math:`h = t\mu + \sqrt{1-t^2}\,\xi` with
+Moebius coordinate :math:`z = (t - t_0(\kappa))/(1 - t_0(\kappa) t)`.
+**Act and predict.** The other arm keeps z and :math:`\xi` (projected onto the new tangent space), and so do the beliefs
+that outcomes are read from, :func:`carry`. Outcomes that were seen follow the maximal coupling: an outcome stays unless
+it became less likely. A vMF step is not additive noise, so other couplings would fit the same data: the result names
+this one.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.causal.action import Action, turn
 from sphunc.causal.mechanism import Company, Mechanism, drive
 from sphunc.causal.noise import moebius
+from sphunc.sphere import log_normalizer
 
 COUPLING = (
     "states: Moebius coordinate of the angle and tangent direction of the von Mises-Fisher noise are kept; outcomes: "
@@ -54,6 +57,42 @@ def replay(residual: Residual, eta: Float[Tensor, "agent sample dim"]) -> Float[
     along = (residual.tangent * mu).sum(-1, keepdim=True)
     tangent = torch.nn.functional.normalize(residual.tangent - along * mu, dim=-1)
     return t * mu + (1.0 - t.square()).sqrt() * tangent
+
+
+def log_evidence(
+    eta: Float[Tensor, "*batch dim"], posterior: Float[Tensor, "*batch dim"], dim: int
+) -> Float[Tensor, "*batch"]:
+    r"""Log-likelihood of evidence e on a state with natural parameter :math:`\eta`, up to what all draws share.
+
+    .. math:: \log \int \mathrm{vMF}(h; \eta)\, e^{e \cdot h}\, dh = \log C_D(\|\eta\|) - \log C_D(\|\eta + e\|)
+
+    Args:
+        eta: before the evidence.
+        posterior: with it, :math:`\eta + e`.
+        dim: D.
+    """
+    return log_normalizer(eta.norm(dim=-1), dim) - log_normalizer(posterior.norm(dim=-1), dim)
+
+
+def carry(
+    mechanism: Mechanism,
+    eta: Float[Tensor, "agent sample dim"],
+    posterior: Float[Tensor, "agent sample dim"],
+    eta_other: Float[Tensor, "agent sample dim"],
+) -> Float[Tensor, "agent sample dim"]:
+    r"""Belief about the state of the other arm, once evidence has turned ``eta`` into ``posterior`` in the factual one.
+
+    Its mode is that of ``posterior`` under the same noise. Its spread :math:`A_D(\kappa)/\kappa` is that of
+    ``eta_other``, narrowed in the same proportion: evidence is about the noise, which both arms share. Without evidence
+    it is ``eta_other``; without an intervention, ``posterior``.
+    """
+    here, told, there = (value.norm(dim=-1) for value in (eta, posterior, eta_other))
+    mode = replay(abduct(posterior / told.clamp(min=TINY).unsqueeze(-1), eta), eta_other)
+    spread = mechanism.mean_length
+    below, above = (mechanism.dim - 1) / 2, (mechanism.dim + 1) / 2
+    length = (spread(here) / (spread(told) * spread(there)) - below).square().sub(above**2).clamp(min=0.0).sqrt()
+    same, untold = ((eta == value).all(-1, keepdim=True) for value in (eta_other, posterior))
+    return torch.where(same, posterior, torch.where(untold, eta_other, length.unsqueeze(-1) * mode))
 
 
 def force(mechanism: Mechanism, states: Tensor, prior: Tensor, around: Company) -> Float[Tensor, "agent sample dim"]:

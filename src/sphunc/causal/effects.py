@@ -33,7 +33,7 @@ class Effect:
         times: labels of the H steps.
         class_names: C names; empty for numbers.
         outcomes: laws after the intervention: probabilities ``[H, N, C]``, or means ``[H, N, K]``.
-        factual_outcomes: the same without it: the forecast.
+        factual_outcomes: the same without it: the forecast; of a counterfactual given what was seen after the origin.
         effect_errors: Monte Carlo standard error of their difference; NaN where too few samples do not tell it.
         variances: of numbers after the intervention ``[H, N, K]``; empty for classes.
         entropies: H_causal of each agent, in nats ``[H, N]``.
@@ -43,8 +43,9 @@ class Effect:
         entropy_errors: Monte Carlo standard error of ``entropies`` ``[H, N]``.
         latent_bounds: entropy of the state itself is at most this, in nats ``[H, N]``.
         confidence: identification confidence of each agent's parents, in [0, 1] ``[N]``.
-        samples: law of every sample at the target ``[S, N, C or K]``.
-        structure_id: structure of each sample ``[S]``.
+        samples: law of every sample at the target ``[S, N, C or K]``; of a counterfactual as often as its weight says,
+            agent by agent, so that all count alike.
+        structure_id: structure of each sample ``[S]``, before any weights.
         seed: of noise and structures.
         coupling: of a counterfactual, what its noise was abducted by; empty for an intervention.
         observed: of a counterfactual, True where the factual outcome was seen ``[H, N]``.

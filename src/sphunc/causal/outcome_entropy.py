@@ -74,6 +74,7 @@ def class_entropies(
     by_structure: Float[Tensor, "agent structure class"],
     structure_variance: Float[Tensor, "agent structure class"],
     error: Float[Tensor, " agent"],
+    weights: Float[Tensor, "agent structure"] | None = None,
 ) -> Entropies:
     r"""Total, within and identification of class outcomes.
 
@@ -83,6 +84,7 @@ def class_entropies(
         by_structure: :math:`p_q` of each structure.
         structure_variance: variance of the mean of each of them over draws.
         error: standard error of the total, that of the mean of :func:`told` over samples.
+        weights: of the structures, adding up to 1 for every agent; equal if None.
     """
     # Classes first: sums over few classes then run along rows of agents.
     p, each, variances = (
@@ -92,7 +94,8 @@ def class_entropies(
     if each.shape[1] == 1:
         identification = torch.zeros_like(total)
     else:
-        known = (entropy(each) + correction(each, variances)).mean(0)
+        left = entropy(each) + correction(each, variances)
+        known = left.mean(0) if weights is None else (left * weights.mT).sum(0)
         identification = torch.minimum((total - known).clamp(min=0.0), total)
         # Equal structures differ from their mean by rounding only.
         same = (each.amax(1) - each.amin(1)).amax(0) < RAREST

@@ -138,6 +138,7 @@ def anchored(
     p: Float[Tensor, "class sample agent"],
     target: Float[Tensor, "agent class"],
     start: Anchor | None = None,
+    weights: Float[Tensor, "sample agent"] | None = None,
 ) -> tuple[Float[Tensor, "class sample agent"], Anchor]:
     """Probabilities that average to ``target``, up to 1e-3 or what can be reached, and the weights that make them so.
 
@@ -145,20 +146,22 @@ def anchored(
         p: probabilities of the samples, up to a factor each; the result takes their place.
         target: their wanted mean.
         start: anchor to begin with; that of the step before saves iterations.
+        weights: of the samples in the mean, adding up to 1 for every agent; equal if None.
     """
     x = torch.zeros_like(target) if start is None else start.log_weights.clone()
     # Without samples that tell more, the curvature that bounds every other: steps are short, but never too long.
     inverse = torch.diag_embed(1.0 / target.clamp(min=LEAST_TARGET)) if start is None else start.inverse.clone()
     q = weighted(p, x)
     for count in range(NEWTON_STEPS):
-        gap = target - q.mean(1).mT
+        gap = target - _mean(q, weights).mT
         whom = (gap.abs().amax(-1) >= TOLERANCE).nonzero().flatten()
         if not len(whom):
             break
         few = len(whom) < FEW * len(x)
         some = columns(q, whom) if few else q
         if count >= OLD_STEPS or start is None:
-            inverse[whom] = _inverse_curvature(some if few else columns(some, whom))
+            whose = None if weights is None else weights[:, whom]
+            inverse[whom] = _inverse_curvature(some if few else columns(some, whom), whose)
         step = _limited((inverse[whom] @ gap[whom].unsqueeze(-1)).squeeze(-1))
         moved = (x[whom] + step).clamp(-LARGEST_LOG_WEIGHT, LARGEST_LOG_WEIGHT)
         step = moved - x[whom]
@@ -170,10 +173,20 @@ def anchored(
     return q, Anchor(x, inverse)
 
 
-def _inverse_curvature(q: Float[Tensor, "class sample agent"]) -> Float[Tensor, "agent class class"]:
+def _mean(q: Float[Tensor, "class sample agent"], weights: Tensor | None) -> Float[Tensor, "class agent"]:
+    return q.mean(1) if weights is None else (q * weights).sum(1)
+
+
+def _inverse_curvature(
+    q: Float[Tensor, "class sample agent"], weights: Float[Tensor, "sample agent"] | None
+) -> Float[Tensor, "agent class class"]:
     C, S = q.shape[:2]
     rows = q.permute(2, 0, 1).contiguous()
-    curvature = torch.diag_embed(rows.mean(-1)) - rows @ rows.mT / S
+    if weights is None:
+        curvature = torch.diag_embed(rows.mean(-1)) - rows @ rows.mT / S
+    else:
+        counted = rows * weights.mT.unsqueeze(1)
+        curvature = torch.diag_embed(counted.sum(-1)) - counted @ rows.mT
     # The weights have one degree of freedom too many, and a class that no sample can reach has no curvature.
     free = curvature.double() + 1.0 / C + RIDGE * torch.eye(C, dtype=torch.float64)
     return torch.linalg.inv(free).to(q.dtype)

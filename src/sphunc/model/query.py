@@ -17,7 +17,7 @@ from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.config import SphUncConfig
 from sphunc.model.inputs import check_origin
 from sphunc.model.scenario import Scenario
-from sphunc.model.situation import groups_at_origin
+from sphunc.model.situation import groups_at
 from sphunc.model.structure import WHY_NONE, Structure
 
 STRUCTURES = 20
@@ -49,19 +49,23 @@ class Amounts:
     structures: Any = None
     seed: Any = 0
 
-    def settled(self, data: TemporalHypergraph, config: SphUncConfig, links: int = 0) -> Amounts:
+    def settled(
+        self, data: TemporalHypergraph, config: SphUncConfig, links: int = 0, *, looks_back: bool = False
+    ) -> Amounts:
         """Return amounts without None; values that are no whole numbers, or too small, are refused.
 
         Args:
             data: to ask about.
             config: with settings for what is None.
             links: that each structure has.
+            looks_back: without an origin take the last one that has the horizon after it, not the last time.
         """
         samples = whole_number("samples", config.samples if self.samples is None else self.samples, least=1)
         count = usual_structures(samples, links) if self.structures is None else self.structures
+        horizon = whole_number("horizon", config.horizon if self.horizon is None else self.horizon, least=1)
         return Amounts(
-            origin=_origin(data, self.origin),
-            horizon=whole_number("horizon", config.horizon if self.horizon is None else self.horizon, least=1),
+            origin=_origin(data, self.origin, horizon if looks_back else 0),
+            horizon=horizon,
             samples=samples,
             structures=min(samples, whole_number("structures", count, least=1)),
             seed=seed_number(self.seed),
@@ -87,6 +91,7 @@ class Query:
         scenario: structures that act.
         names: what may be named.
         is_learned: True if the structures are those of the model, and its forecast is the factual arm.
+        seen: up to the target, as the network takes it; for counterfactuals.
     """
 
     plan: Plan
@@ -96,6 +101,7 @@ class Query:
     scenario: Scenario
     names: Names
     is_learned: bool
+    seen: TemporalHypergraph | None = None
 
     @property
     def draws(self) -> int:
@@ -142,15 +148,15 @@ def check_structure(asked: str, config: SphUncConfig, structure: Structure) -> N
 
 def names_of(past: TemporalHypergraph, classes: tuple[str, ...], dim: int, grouping: str = "hyperedges") -> Names:
     """What may be named in interventions on these data; pairs go by the name of the group that they were torn from."""
-    groups = groups_at_origin(past)
+    groups = groups_at(past)
     if grouping == "pairs":
         groups = tuple(group for group, _ in groups)
     return Names(past.node_ids, classes, groups, past.times, dim)
 
 
-def _origin(data: TemporalHypergraph, origin: object) -> int:
+def _origin(data: TemporalHypergraph, origin: object, after: int = 0) -> int:
     if origin is None:
-        return data.num_times - 1
+        return max(0, data.num_times - 1 - after)
     index = check_origin(data, origin)
     if not 0 <= index < data.num_times:
         raise ArgumentError(

@@ -7,26 +7,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sphunc._typing import Float
+from sphunc.causal.abducted import Trace, compare_abducted
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison
-from sphunc.causal.counterfactual import COUPLING, abduct, act, coupled_outcomes, force, replay
-from sphunc.causal.design import Layout
+from sphunc.causal.counterfactual import COUPLING, abduct, act, carry, force, log_evidence, replay
 from sphunc.causal.interventions import Plan, Policy, Stochastic
-from sphunc.causal.mechanism import company
-from sphunc.causal.monte_carlo import estimated_variance, variance_of_mean
+from sphunc.causal.mechanism import Company, Mechanism, company
 from sphunc.causal.noise import draw_noise, perturb
-from sphunc.causal.outcome_entropy import (
-    Entropies,
-    class_entropies,
-    latent_bound,
-    number_entropies,
-    spread_of_mean,
-    told,
-)
-from sphunc.causal.reading import ClassReading, NumberReading
+from sphunc.causal.outcome_entropy import latent_bound
+from sphunc.causal.weighting import RunningMean
 from sphunc.errors import ArgumentError
-from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.config import SphUncConfig
+from sphunc.model.hindsight import Hindsight
 from sphunc.model.query import Query
 from sphunc.model.situation import Situation
 
@@ -57,104 +50,77 @@ def check_retrospect(plan: Plan, config: SphUncConfig) -> None:
         raise ArgumentError("counterfactuals need states on the sphere; this model has geometry='euclidean'")
 
 
-def retrospect(situation: Situation, action: Action, query: Query, seen: TemporalHypergraph) -> Retrospect:
-    """Abduct, act and predict for every structure, all draws of the noise together."""
-    paths = [_path(situation, action, query, q) for q in range(len(query.scenario.strengths))]
-    comparisons, bounds, observed = [], [], []
-    for step in range(query.amounts.horizon):
-        before = torch.cat([path[step][0] for path in paths], 1)
-        after = torch.cat([path[step][1] for path in paths], 1)
-        outcome, mask = _seen_outcome(situation, seen, query.amounts.origin + step + 1)
-        comparisons.append(_compare(situation.readings[step], before, after, outcome, mask, query))
-        mean = torch.stack([path[step][2] for path in paths]).sum(0)
-        S = before.shape[1]
-        resultant = (mean.square().sum(-1) - S) / max(1, S * (S - 1))
-        bounds.append(latent_bound(resultant.clamp(0.0, 1.0), situation.mechanism.dim))
-        observed.append(mask)
-    return Retrospect(comparisons, bounds, torch.stack(observed))
+def retrospect(situation: Situation, action: Action, query: Query, hindsight: Hindsight) -> Retrospect:
+    """Abduct, act and predict, one structure after another; then weigh and compare all samples of a step."""
+    mechanism, layout, H = situation.mechanism, query.layout, query.amounts.horizon
+    agents, S = len(situation.start.eta), layout.samples
+    traces = [_empty(agents, S, len(mechanism.bias)) for _ in range(H)]
+    means = [RunningMean(agents, mechanism.dim) for _ in range(H)]
+    for q in range(len(query.scenario.strengths)):
+        _Path(situation, action, query, hindsight, q).follow(traces, means)
+    steps = zip(traces, hindsight.readings, hindsight.sights, strict=True)
+    comparisons = [compare_abducted(*step, layout, query.scenario.order) for step in steps]
+    bounds = [latent_bound(mean.resultant, mechanism.dim) for mean in means]
+    return Retrospect(comparisons, bounds, torch.stack([sight.is_told for sight in hindsight.sights]))
 
 
-def _path(situation: Situation, action: Action, query: Query, q: int) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Logits of both arms, and the sum of counterfactual states, at every step of one structure."""
-    mechanism, start, R = situation.mechanism, situation.start, query.draws
-    seed, origin, agents = query.amounts.seed, query.amounts.origin, len(start.eta)
+def _empty(agents: int, samples: int, outputs: int) -> Trace:
+    plain, before, after = torch.empty(3, agents, samples, outputs)
+    past, shown = torch.empty(2, agents, samples)
+    return Trace(plain, before, after, past, shown)
 
-    def drawn(eta: Tensor, step: int) -> Tensor:
-        noise = draw_noise(agents, query.layout.draws_of(q), mechanism.dim, mechanism.dim, seed=seed, step=step)
-        length = eta.norm(dim=-1)
-        return perturb(eta, length, None, length, noise, mechanism.dim)
 
-    factual = drawn(start.eta.unsqueeze(1).expand(-1, R, -1), 0)
-    other, path = act(action, 0, factual), []
-    gates = mechanism.link * query.scenario.strengths[q]
-    plain = company(query.scenario.links, gates, start.memberships, agents)
-    for step in range(1, query.amounts.horizon + 1):
-        factors = action.gate_factors(step - 1, len(gates))
-        changed = gates if factors is None else gates * factors
-        cut = action.groups_cut(step - 1)
-        around = plain
-        if factors is not None or cut:
-            around = company(query.scenario.links, changed, start.memberships, agents, cut=cut)
-        eta, eta_other = (force(mechanism, h, start.prior, c) for h, c in ((factual, plain), (other, around)))
-        told = situation.evidence[origin + step].unsqueeze(1) if origin + step < len(situation.evidence) else 0.0
-        factual = drawn(eta + told, step)
-        same = (eta == eta_other).all(-1, keepdim=True)
-        replayed = torch.where(same, factual, replay(abduct(factual, eta), eta_other))
-        other = act(action, step, replayed)
-        logits = mechanism.read_belief(eta), mechanism.read_belief(eta_other)
-        for change in action.states:
+class _Path:
+    """One structure with all its draws of the noise, from the origin to the target."""
+
+    def __init__(self, situation: Situation, action: Action, query: Query, hindsight: Hindsight, q: int) -> None:
+        self.mechanism: Mechanism = situation.mechanism
+        self.start, self.action, self.hindsight = situation.start, action, hindsight
+        self.links, self.gates = query.scenario.links, situation.mechanism.link * query.scenario.strengths[q]
+        self.agents, self.draws, self.seed = len(situation.start.eta), query.layout.draws_of(q), query.amounts.seed
+        self.part = slice(q * query.draws, (q + 1) * query.draws)
+
+    def follow(self, traces: list[Trace], means: list[RunningMean]) -> None:
+        """Fill in this structure's samples of every step, and count its states of the other arm."""
+        factual = self.draw(self.start.eta.unsqueeze(1).expand(-1, len(self.draws), -1), 0)
+        other, past = act(self.action, 0, factual), torch.zeros(factual.shape[:2])
+        for step, (trace, mean) in enumerate(zip(traces, means, strict=True), start=1):
+            plain, around = self.company(Action(), step - 1), self.company(self.action, step - 1)
+            prior = self.hindsight.priors[step - 1]
+            eta = force(self.mechanism, factual, prior, plain)
+            eta_other = force(self.mechanism, other, prior, around)
+            told = eta + self.hindsight.evidence[step - 1].unsqueeze(1)
+            factual = self.draw(told, step)
+            same = (eta == eta_other).all(-1, keepdim=True)
+            replayed = torch.where(same, factual, replay(abduct(factual, eta), eta_other))
+            other = act(self.action, step, replayed)
+            self.read(trace, step, (eta, eta_other), (replayed, other))
+            trace.past[:, self.part] = past
+            past = past + log_evidence(eta, told, self.mechanism.dim)
+            mean.add(other, past)
+
+    def draw(self, eta: Tensor, step: int) -> Float[Tensor, "agent draw dim"]:
+        """States from vMF(eta)."""
+        dim, length = self.mechanism.dim, eta.norm(dim=-1)
+        noise = draw_noise(self.agents, self.draws, dim, dim, seed=self.seed, step=step)
+        return perturb(eta, length, None, length, noise, dim)
+
+    def company(self, action: Action, step: int) -> Company:
+        """Who acts on whom in the transition that begins at ``step``, with the groups that met then."""
+        factors = action.gate_factors(step, len(self.gates))
+        gates, meetings = self.gates if factors is None else self.gates * factors, self.hindsight.meetings
+        return company(self.links, gates, meetings.members[step], self.agents, cut=meetings.cut(action, step))
+
+    def read(self, trace: Trace, step: int, etas: tuple[Tensor, Tensor], states: tuple[Tensor, Tensor]) -> None:
+        """Read both arms, without and with what features of this step say, and how likely they were."""
+        mechanism, (eta, eta_other) = self.mechanism, etas
+        shown = eta + self.hindsight.looks[step - 1].unsqueeze(1)
+        after = mechanism.read_belief(carry(mechanism, eta, shown, eta_other))
+        for change in self.action.states:
             if change.source.acts_at(step):
-                now, was = mechanism.read(other[change.agent]), mechanism.read(replayed[change.agent])
-                logits[1][change.agent] = now if change.kind == "do" else logits[1][change.agent] + now - was
-        path.append((*logits, other.sum(1)))
-    return path
-
-
-def _seen_outcome(situation: Situation, seen: TemporalHypergraph, time: int) -> tuple[Tensor, Tensor]:
-    if seen.y is None or time >= seen.num_times:
-        classes = bool(situation.names.classes)
-        shape = (seen.num_nodes,) if classes else (seen.num_nodes, len(situation.mechanism.bias))
-        empty = torch.zeros(shape, dtype=torch.long if classes else torch.float32)
-        return empty, torch.zeros(seen.num_nodes, dtype=torch.bool)
-    return seen.y[time].cpu(), seen.y_mask[time].cpu()
-
-
-def _compare(
-    reading: ClassReading | NumberReading, before: Tensor, after: Tensor, outcome: Tensor, mask: Tensor, query: Query
-) -> Comparison:
-    layout, order = query.layout, query.scenario.order
-    scale: float | Tensor = 1.0
-    if isinstance(reading, ClassReading):
-        laws = reading.probabilities(before), reading.probabilities(after)
-        factual, other = coupled_outcomes(*laws, outcome, mask)
-        mean, variance = other.mean(1), other[:, 0, :0]
-        entropies = _entropies(other, mean, layout, order)
-    else:
-        scale = reading.scale
-        factual, other, spread = _numbers(reading, before, after, outcome, mask)
-        noise = torch.where(mask.unsqueeze(-1), 0.05 * reading.variance, reading.variance)
-        entropies = number_entropies(reading.standard(other), noise, torch.maximum(spread, noise), layout, scale)
-        mean, variance = other.mean(1), reading.variances(spread)
-    error = scale * variance_of_mean(((other - factual) / scale).permute(2, 1, 0), layout, order).mT.sqrt()
-    parts = entropies.total, entropies.within, entropies.identification, entropies.error
-    return Comparison(mean, factual.mean(1), error, variance, *parts, other, mean[:, :0], mean[:, :0, None])
-
-
-def _entropies(laws: Tensor, mean: Tensor, layout: Layout, order: Tensor | None) -> Entropies:
-    by_class = laws.permute(2, 1, 0)
-    split = laws.unflatten(1, (-1, layout.draws))
-    error = variance_of_mean(told(by_class, mean), layout, order).sqrt()
-    variance = estimated_variance(by_class, layout, order).mT
-    return class_entropies(mean, variance, split.mean(2), spread_of_mean(split, 2), error)
-
-
-def _numbers(
-    reading: NumberReading, before: Tensor, after: Tensor, outcome: Tensor, mask: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Additive noise: a number that was seen moves by as much as its mean does. Also the variance, standardised."""
-    was, now = reading.means(before), reading.means(after)
-    seen, there = outcome.unsqueeze(1).expand_as(was), mask[:, None, None]
-    factual = torch.where(there, seen, was)
-    other = torch.where(there, seen + (now - was), now)
-    unsure = torch.where(mask.unsqueeze(-1), torch.zeros_like(reading.variance), reading.variance)
-    return factual, other, unsure + reading.standard(other).var(1, correction=0)
+                was, now = (mechanism.read(state[change.agent]) for state in states)
+                after[change.agent] = now if change.kind == "do" else after[change.agent] + (now - was)
+        trace.plain[:, self.part] = mechanism.read_belief(eta)
+        trace.before[:, self.part] = mechanism.read_belief(shown)
+        trace.after[:, self.part] = after
+        trace.shown[:, self.part] = log_evidence(eta, shown, mechanism.dim)

@@ -39,8 +39,6 @@ class Situation:
         readings: how outcomes are read, step by step.
         classes: direction of each class ``[C, D]``; empty for numbers.
         beliefs: natural parameters at every time up to the origin ``[T, N, D]``.
-        evidence: of every time that was seen, also after the origin ``[T', N, D]``; what outcomes say is taken at the
-            beliefs of the filter, for all draws alike.
     """
 
     names: Names
@@ -49,7 +47,6 @@ class Situation:
     readings: tuple[ClassReading | NumberReading, ...]
     classes: Tensor
     beliefs: Tensor
-    evidence: Tensor
 
     def direct(self, kind: str, index: Any, agent: int) -> Tensor:
         """Direction of a class, of an agent at the origin, or of ``agent`` at a time."""
@@ -69,8 +66,6 @@ def situate(
     scenario: Scenario,
     names: Names,
     horizon: int,
-    *,
-    seen: TemporalHypergraph | None = None,
 ) -> Situation:
     """Filter the past, and collect what simulations start from; all on the CPU.
 
@@ -81,24 +76,19 @@ def situate(
         scenario: links that act.
         names: what a user may name.
         horizon: steps to simulate.
-        seen: data beyond the origin, for counterfactuals.
     """
     device = past.x.device
     links, gates = scenario.links.to(device), scenario.gates.to(device)
     origin = network.origin(observe(past), links, gates, horizon)
-    evidence = origin.evidence
-    if seen is not None and seen.num_times > past.num_times:
-        evidence = network.origin(observe(seen), links, gates, 1).evidence
     weight = network.readout.weight.detach().cpu()
     centred = weight - weight.mean(0)
     return Situation(
         names=names,
         mechanism=mechanism_of(network),
         start=Start(origin.eta[-1].cpu(), origin.lasting.cpu(), memberships(past)),
-        readings=_readings(network, temperature, origin.run),
+        readings=readings_of(network, temperature, origin.run),
         classes=normalise(centred if names.classes else centred[:0]),
         beliefs=origin.eta.cpu(),
-        evidence=evidence.cpu(),
     )
 
 
@@ -139,22 +129,22 @@ def _firmness(step: Step) -> float:
     return max(0.0, 1.0 / granted**2 - 1.0) ** 0.5
 
 
-def groups_at_origin(past: TemporalHypergraph) -> tuple[Any, ...]:
-    """Ids of the groups that have members at the last time, in the order of :func:`memberships`."""
-    _, group = _members(past)
+def groups_at(past: TemporalHypergraph, time: int | None = None) -> tuple[Any, ...]:
+    """Ids of the groups that have members at a time, the last one by default, in the order of :func:`memberships`."""
+    _, group = _members(past, time)
     return tuple(past.hyperedge_ids[g] for g in torch.unique_consecutive(group).tolist())
 
 
-def memberships(past: TemporalHypergraph) -> tuple[Tensor, Tensor] | None:
-    """Agent and group of every membership at the last time, groups counted from 0; None if no group met."""
-    agent, group = _members(past)
+def memberships(past: TemporalHypergraph, time: int | None = None) -> tuple[Tensor, Tensor] | None:
+    """Agent and group of every membership at a time, the last one by default, groups counted from 0; None without."""
+    agent, group = _members(past, time)
     if not agent.numel():
         return None
     return agent.cpu(), torch.unique_consecutive(group, return_inverse=True)[1].cpu()
 
 
-def _members(past: TemporalHypergraph) -> tuple[Tensor, Tensor]:
-    chosen = past.hyperedge_time[past.hyperedge_index[1]] == past.num_times - 1
+def _members(past: TemporalHypergraph, time: int | None) -> tuple[Tensor, Tensor]:
+    chosen = past.hyperedge_time[past.hyperedge_index[1]] == (past.num_times - 1 if time is None else time)
     agent, group = past.hyperedge_index[:, chosen]
     return agent, group
 
@@ -186,7 +176,8 @@ def _order(strata: Tensor, known: tuple[Any, ...], agents: tuple[Any, ...]) -> T
     return order
 
 
-def _readings(network: Network, temperature: TemperatureLaw, run: Run) -> tuple[ClassReading | NumberReading, ...]:
+def readings_of(network: Network, temperature: TemperatureLaw, run: Run) -> tuple[ClassReading | NumberReading, ...]:
+    """Return how outcomes are read at every step of a forecast, and its calibrated laws."""
     steps = range(len(run.total))
     # Rows of one step at a time, as a forecast has them: what is read is the forecast to the bit.
     outlook = stacked([temperature.apply(outlook_of(run).at(h)) for h in steps])

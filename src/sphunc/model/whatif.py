@@ -15,6 +15,7 @@ from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
 from sphunc.causal.basis import Basis, basis_for
+from sphunc.causal.counterfactual import COUPLING
 from sphunc.causal.design import Design
 from sphunc.causal.effects import Effect
 from sphunc.causal.interventions import Shift, is_name
@@ -27,6 +28,7 @@ from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.config import SphUncConfig
 from sphunc.model.dowhy import Contrast, as_interventions, contrast, draw_outcomes, with_samples
 from sphunc.model.forecast import Forecast, next_time
+from sphunc.model.hindsight import is_blank, look_back, names_in_hindsight
 from sphunc.model.inputs import check_data
 from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
 from sphunc.model.retrospect import check_retrospect, retrospect
@@ -113,8 +115,11 @@ class WhatIf(ABC):
     ) -> Effect:
         """Tell what would have happened: noise is abducted from all of ``data``, then replayed under the intervention.
 
-        Arguments as for :meth:`intervene`, but ``data`` reaches beyond the origin: what was seen after it says which
-        noise there was. Times after the last one get fresh noise. ``result.coupling`` names what is held fixed.
+        Arguments as for :meth:`intervene`, but ``data`` reaches beyond the origin, by default the last time but
+        ``horizon``: features, outcomes and groups seen at a step and before say which noise and which structure there
+        was. Draws are weighted, agent by agent, by how likely they made what it showed; errors count the effective
+        samples, and are NaN with fewer than four. Times after the last one get fresh noise; if nothing at all was seen
+        after the origin the answer is that of :meth:`intervene`. ``result.coupling`` names what is held fixed.
         """
         amounts = Amounts(origin=origin, horizon=horizon, samples=samples, structures=structures, seed=seed)
         query = self._query("counterfactual", interventions, data, amounts, scenario)
@@ -131,11 +136,13 @@ class WhatIf(ABC):
 
     def _told(self, query: Query) -> Effect:
         check_retrospect(query.plan, self.config_)
-        last = min(query.data.num_times - 1, query.amounts.origin + query.amounts.horizon)
-        seen = self._prepare(query.data.until(last))
-        situation = self._situation(query, seen)
+        if query.seen is None or is_blank(query.seen, query.amounts.origin):  # nothing to abduct: all noise is fresh
+            answer = self._simulated(query)
+            return replace(answer, coupling=COUPLING, observed=torch.zeros(answer.entropies.shape, dtype=torch.bool))
+        network: Any = self.network_
+        situation = self._situation(query)
         action = query.action(situation.direct)
-        told = retrospect(situation, action, query, seen)
+        told = retrospect(situation, action, query, look_back(network, self.temperature_, query))
         answer = self._answer(query, set(action.touched), told.comparisons, told.bounds)
         return replace(answer, coupling=told.coupling, observed=told.observed)
 
@@ -264,8 +271,9 @@ class WhatIf(ABC):
         self._check_fitted(asked)
         plan = check_plan(interventions, self.config_)
         data = check_data(asked, data)
-        amounts = amounts.settled(data, self.config_, self.structure_.links.shape[1])
-        past = self._prepare(data.until(amounts.origin))
+        looks_back, links = asked.startswith("counterfactual"), self.structure_.links.shape[1]
+        amounts = amounts.settled(data, self.config_, links, looks_back=looks_back)
+        past, seen = self._prepare(data.until(amounts.origin)), None
         is_learned = scenario is None
         if scenario is None:
             check_structure(asked, self.config_, self.structure_)
@@ -274,16 +282,17 @@ class WhatIf(ABC):
         else:
             check_scenario(scenario, past.num_nodes)
         names = names_of(past, self.known_.classes, self.config_.dim, self.config_.grouping)
-        query = Query(plan, data, past, amounts, scenario, names, is_learned)
+        if looks_back:
+            seen = self._prepare(data.until(min(data.num_times - 1, amounts.origin + amounts.horizon)))
+            names = names_in_hindsight(names, plan, seen, amounts, self.config_.grouping)
+        query = Query(plan, data, past, amounts, scenario, names, is_learned, seen)
         query.check()
         return query
 
-    def _situation(self, query: Query, seen: TemporalHypergraph | None = None) -> Situation:
+    def _situation(self, query: Query) -> Situation:
         network: Any = self.network_
         network.eval()
-        return situate(
-            network, self.temperature_, query.past, query.scenario, query.names, query.amounts.horizon, seen=seen
-        )
+        return situate(network, self.temperature_, query.past, query.scenario, query.names, query.amounts.horizon)
 
     def _answer(self, query: Query, whom: set[int], comparisons: list[Comparison], bounds: list[Tensor]) -> Effect:
         amounts, agents = query.amounts, query.past.node_ids
