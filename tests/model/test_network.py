@@ -244,6 +244,21 @@ def test_states_open_as_sure_as_the_next_sights_of_agents_allow() -> None:
     assert found < surprise(1.25)
 
 
+def test_the_concentration_head_learns_from_how_far_states_really_move() -> None:
+    data = world()
+    network, seen = make(data, kappa_from="direction"), observe(data)
+    assert network.head is not None
+    run = network(seen, LINKS, GATES)
+    assert torch.equal(run.ahead_strength, run.kappa)  # without support, what the forecast reads is what is judged
+    before = causal_loss(run, seen, DIM)
+    before.backward()
+    assert network.head.out_bias.grad is not None
+    assert network.step.log_sureness.grad is None
+    with torch.no_grad():
+        network.head.out_bias -= 0.1 * network.head.out_bias.grad.sign()
+    assert causal_loss(network(seen, LINKS, GATES), seen, DIM) < before
+
+
 @pytest.mark.parametrize("settings", [{"initial_projection": "gaussian"}, {"geometry": "euclidean"}])
 def test_a_linear_readout_is_left_as_it_is(settings: dict[str, str]) -> None:
     data = world()

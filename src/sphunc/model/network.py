@@ -347,7 +347,11 @@ class Network(nn.Module):
         support: Tensor | None,
     ) -> Run:
         dim = self.config.dim
-        kappa = self.step.concentration(state) if self.head is None else self.head(encoded.direction)
+        # What the causal loss weighs a step by is what a head learns from: no other term says how far states really move.
+        if self.head is None:
+            kappa, strength = self.step.concentration(state), self.step.weight(ahead)
+        else:
+            kappa = strength = self.head(encoded.direction)
         if support is not None:
             kappa = supported_concentration(kappa, support, HALF_SUPPORT)
         epistemic = vmf_entropy(kappa, dim)
@@ -358,7 +362,7 @@ class Network(nn.Module):
         out = self.readout(self.step.settled(state))
         ahead_length = ahead.norm(dim=-1)
         direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)
-        shared = kappa, epistemic, scaled, total, encoded.direction, direction, self.step.weight(ahead)
+        shared = kappa, epistemic, scaled, total, encoded.direction, direction, strength
         if self.numbers is not None and past is not None:
             past = replace(past, seen=past.seen | state.any(-1))
             law = self.numbers(out, variance, past, total, self.temperature, is_open=self.config.uncertainty == "both")
