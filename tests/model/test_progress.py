@@ -13,9 +13,9 @@ def record(stage="train", validation=0.75, ece=0.125):
     return EpochRecord(stage, 4, 5, 1.25, 0.0625, 0.5, 1.5, validation, ece, 0.5, 0.01, is_best=True)
 
 
-def drawn(records, *, verbose, terminal):
+def drawn(records, *, verbose, terminal, width=160):
     out = io.StringIO()
-    with ProgressBar(verbose, Console(file=out, force_terminal=terminal, width=160)) as bar:
+    with ProgressBar(verbose, Console(file=out, force_terminal=terminal, width=width)) as bar:
         for one in records:
             bar(one)
     return out.getvalue()
@@ -25,6 +25,14 @@ def test_the_three_losses_and_the_calibration_error_are_shown():
     text = drawn([record("cross-fit"), record()], verbose=None, terminal=True)
     for part in ("cross-fit", "train", "5/5", "pred 1.250", "entropy 0.062", "causal 0.500", "held-out 0.750", "0.125"):
         assert part in text
+
+
+def test_a_narrow_terminal_cuts_words_and_no_figure():
+    full = EpochRecord("cross-fit", 118, 120, 1.25, 0.0625, -0.5, 1.5, 0.75, 0.125, 0.5, 0.01, is_best=True)
+    text = drawn([full], verbose=True, terminal=True, width=80)
+    for part in ("cross-fit", "119/120", "pred 1.250", "ent 0.062", "caus -0.500", "held 0.750", "ECE 0.125", ":--"):
+        assert part in text
+    assert "…" not in text
 
 
 def test_nothing_held_out_is_a_dash():

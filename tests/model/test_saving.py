@@ -143,3 +143,9 @@ def test_the_fingerprint_survives_and_may_be_missing(made, tmp_path):
     assert load_fitted(tmp_path, "cpu", make_network)[-1].fingerprint == "abc"
     put(tmp_path, "fingerprint")
     assert load_fitted(tmp_path, "cpu", make_network)[-1].fingerprint == ""
+
+
+def test_a_fit_that_was_stopped_is_not_a_model(tmp_path):
+    (tmp_path / "training.json").touch()
+    with pytest.raises(CheckpointError, match=r"stopped before its end; go on with fit\(data, resume="):
+        load_fitted(tmp_path, "cpu", make_network)

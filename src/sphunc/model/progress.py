@@ -6,13 +6,18 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from sphunc.model.history import EpochRecord
 
 TEXT = "{task.fields[stage]:<9} {task.completed:>4.0f}/{task.total:.0f}"
 LOSSES = "pred {task.fields[prediction]} · entropy {task.fields[entropy]} · causal {task.fields[causal]}"
 HELD_OUT = "held-out {task.fields[validation]} · ECE {task.fields[ece]}"
+# On a narrow terminal the bar gives way, and words are cut short: figures never are.
+WIDE = 140
+SHORT_TEXT = "{task.fields[stage]:<9}{task.completed:>4.0f}/{task.total:.0f}"
+SHORT_LOSSES = "pred {task.fields[prediction]} ent {task.fields[entropy]} caus {task.fields[causal]}"
+SHORT_HELD_OUT = "held {task.fields[validation]} ECE {task.fields[ece]}"
 
 
 class ProgressBar:
@@ -26,8 +31,7 @@ class ProgressBar:
     def __init__(self, verbose: bool | None = None, console: Console | None = None) -> None:
         console = Console(stderr=True) if console is None else console
         shown = console.is_terminal if verbose is None else verbose
-        columns = (TextColumn(TEXT), BarColumn(), TextColumn(LOSSES), TextColumn(HELD_OUT), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=console, disable=not shown)
+        self._progress = Progress(*_columns(console.width), console=console, disable=not shown)
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> ProgressBar:
@@ -52,3 +56,9 @@ class ProgressBar:
         if record.stage not in self._tasks:
             self._tasks[record.stage] = self._progress.add_task("", total=record.epochs, **shown)
         self._progress.update(self._tasks[record.stage], completed=record.epoch + 1, **shown)
+
+
+def _columns(width: int) -> list[ProgressColumn]:
+    if width >= WIDE:
+        return [TextColumn(TEXT), BarColumn(), TextColumn(LOSSES), TextColumn(HELD_OUT), TimeRemainingColumn()]
+    return [*map(TextColumn, (SHORT_TEXT, SHORT_LOSSES, SHORT_HELD_OUT)), TimeRemainingColumn()]

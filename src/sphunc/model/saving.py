@@ -13,9 +13,18 @@ from torch import Tensor, nn
 
 from sphunc.errors import CheckpointError
 from sphunc.model.alignment import Known
-from sphunc.model.bundle import read_bundle, read_words, write_bundle
+from sphunc.model.bundle import has_bundle, read_bundle, read_words, write_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import MODEL, StructureWords, decode_id, encode_id, inside, saved_config, under
+from sphunc.model.checkpoint import (
+    MODEL,
+    TRAINING,
+    StructureWords,
+    decode_id,
+    encode_id,
+    inside,
+    saved_config,
+    under,
+)
 from sphunc.model.config import SphUncConfig
 from sphunc.model.conformal import ConformalScores
 from sphunc.model.fitting import Fitted
@@ -70,6 +79,10 @@ def load_fitted(
     folder: Path, device: str | torch.device, make_network: MakeNetwork
 ) -> tuple[dict[str, Any], SphUncConfig, Known, Fitted]:
     """Read what :func:`save_fitted` wrote, on ``device``."""
+    if has_bundle(folder, TRAINING) and not has_bundle(folder, MODEL):
+        raise CheckpointError(
+            f"{folder} holds a fit that was stopped before its end; go on with fit(data, resume={str(folder)!r})"
+        )
     document, tensors = read_bundle(folder, MODEL)
     words = read_words(document, _Words, folder / "model.json")
     _check_temperature(folder, document["temperature"])
