@@ -347,7 +347,7 @@ class Network(nn.Module):
         support: Tensor | None,
     ) -> Run:
         dim = self.config.dim
-        # What the causal loss weighs a step by is what a head learns from: no other term says how far states really move.
+        # A head learns from the causal loss, by which it weighs a step: no other term says how far states really move.
         if self.head is None:
             kappa, strength = self.step.concentration(state), self.step.weight(ahead)
         else:
