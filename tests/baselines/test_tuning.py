@@ -46,6 +46,25 @@ def test_drawn_settings_never_override_the_fixed_ones(data, split, monkeypatch) 
     assert [settings["seed"] for settings in made] == [3, 3, 0]
 
 
+@pytest.mark.parametrize(
+    "name, trials, fixed", [("logistic", 3, {}), ("sphunc", 1, {"dim": 4, "layers": 1, "lambda_entropy": 0.0})]
+)
+def test_no_trial_refits_and_scores_are_those_of_models_that_do(name, trials, fixed, data, split, monkeypatch) -> None:
+    made = []
+
+    def spy(name, **settings):
+        made.append(settings)
+        return forecaster(name, **settings)
+
+    monkeypatch.setattr(tuning, "forecaster", spy)
+    fixed = {"epochs": 2, **fixed}
+    for trial in tune(name, data, split, trials=trials, refit=True, **fixed):
+        fitted = forecaster(name, seed=0, **trial.settings, **fixed).fit(data, split, verbose=False)
+        assert trial.validation == validation_nll(fitted)
+        assert "refit" not in trial.settings
+    assert [settings["refit"] for settings in made] == [True, *[False] * trials]  # the first only checks what is fixed
+
+
 def test_a_trial_that_fails_counts_and_says_why(data, split) -> None:
     (trial,) = tune("logistic", data, split, trials=1, learning_rate=1e30)
     assert trial.validation == math.inf

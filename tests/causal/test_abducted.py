@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from sphunc.causal.abducted import Sight, Trace, compare_abducted, mixture_log_density
-from sphunc.causal.design import Layout
-from sphunc.causal.outcome_entropy import number_entropies
+from sphunc.causal.abducted import Sight, Trace, compare_abducted
+from sphunc.causal.arms import compare
+from sphunc.causal.design import Layout, Moment
 from sphunc.causal.reading import ClassReading, NumberReading
 
 N, Q, R, C = 4, 5, 8, 3
@@ -99,9 +99,14 @@ def test_numbers_have_the_counterfactual_of_the_linear_gaussian_model() -> None:
 
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_equal_weights_give_the_entropy_of_an_intervention(outputs) -> None:
-    points, noise = drawn(N, S, outputs), drawn(N, outputs, seed=1).square() + 0.1
-    density = mixture_log_density(points, noise, torch.full((N, S), 1.0 / S))
-    assert torch.allclose(-density.mean(1), number_entropies(points, noise, noise + 1.0, LAYOUT).total, atol=1e-4)
+    plain = drawn(N, S, outputs)
+    still = Trace(plain, plain, plain + drawn(N, S, outputs, seed=2), torch.zeros(N, S), torch.zeros(N, S))
+    target, variance = drawn(N, outputs, seed=6), torch.full((N, outputs), 3.0)
+    reading = NumberReading(torch.zeros(outputs), torch.full((outputs,), 2.0), target, variance)
+    one = compare_abducted(still, reading, sight(target, told=False, shown=False), LAYOUT, None)
+    other = compare(Moment(still.before, still.after, torch.zeros(N)), reading, R)
+    for name in ("total", "within", "identification", "entropy_error"):
+        assert torch.allclose(getattr(one, name), getattr(other, name), atol=1e-4)
 
 
 def test_numbers_that_were_not_seen_are_the_forecast_and_parts_add_up() -> None:

@@ -97,6 +97,37 @@ def test_numbers_have_the_entropy_of_their_mixture() -> None:
     assert (still.identification == 0).all()
 
 
+@pytest.mark.parametrize("numbers", [1, 2])
+def test_weighted_numbers_are_those_repeated_and_equal_weights_none(numbers) -> None:
+    g, layout = torch.Generator().manual_seed(7), Layout(1, 5, 8)
+    means, noise = torch.randn(4, 40, numbers, generator=g), torch.full((4, numbers), 0.5)
+    means += torch.arange(5).repeat_interleave(8).view(1, 40, 1) / 4
+    variance, scale = noise + means.var(1), torch.full((numbers,), 3.0)
+    plain = number_entropies(means, noise, variance, layout, scale)
+    equal = number_entropies(means, noise, variance, layout, scale, torch.full((4, 40), 1 / 40))
+    for name in ("total", "within", "identification", "error"):
+        assert torch.allclose(getattr(equal, name), getattr(plain, name), atol=1e-5)
+    # The same draws count once or thrice in every structure, so that repeating them keeps the layout.
+    times = torch.tensor([1, 3]).repeat(4)
+    weights = (times / (5 * times.sum())).repeat(5).expand(4, -1)
+    counted = number_entropies(means, noise, variance, layout, scale, weights)
+    repeated = number_entropies(
+        means.repeat_interleave(times.repeat(5), 1), noise, variance, Layout(1, 5, int(times.sum())), scale
+    )
+    for name in ("total", "within", "identification"):
+        assert torch.allclose(getattr(counted, name), getattr(repeated, name), atol=2e-4 if numbers == 1 else 1e-5)
+    assert (counted.identification > 0.01).all()
+    assert torch.equal(counted.within + counted.identification, counted.total)
+
+
+def test_weights_that_leave_few_samples_tell_no_error() -> None:
+    means, weights = torch.randn(2, 20, 1, generator=torch.Generator().manual_seed(8)), torch.full((2, 20), 0.001)
+    weights[0, 0], weights[1] = 0.981, 0.05
+    noise = torch.ones(2, 1)
+    error = number_entropies(means, noise, 2 * noise, Layout(1, 1, 20), None, weights).error
+    assert error.isnan().tolist() == [True, False]
+
+
 def test_latent_bound_is_that_of_a_von_mises_fisher_law() -> None:
     kappa = torch.tensor([0.5, 30.0, 300.0], dtype=torch.double)
     resultant = mean_resultant_length(kappa, 16).square()

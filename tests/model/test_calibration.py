@@ -74,6 +74,16 @@ def test_numbers_are_calibrated_by_their_variance():
     assert float(law.apply(outlook).variance.mean()) == pytest.approx(9.0, rel=0.1)
 
 
+def test_the_law_of_numbers_does_not_hang_on_their_unit():
+    generator, mask = torch.Generator().manual_seed(0), torch.ones(1, 60, dtype=torch.bool)
+    y, total = 3.0 * torch.randn(1, 60, 1, generator=generator), torch.rand(1, 60, generator=generator)
+    laws = []
+    for unit in (1.0, 2.0**-90, 2.0**60):
+        outlook = Outlook(None, torch.zeros(1, 60, 1), torch.ones(1, 60, 1), total, torch.full((1, 60, 1), unit))
+        laws.append(fit_temperature(outlook, Targets(unit * y, mask)))
+    assert laws[0] == laws[1] == laws[2]
+
+
 def test_conformal_quantile_is_the_textbook_one():
     scores = torch.arange(1.0, 20.0)  # 19 scores
     assert largest_score(scores, 0.9) == 18.0  # ceil(20 * 0.9)

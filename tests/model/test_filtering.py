@@ -40,7 +40,7 @@ def test_filter_against_the_equations_written_out() -> None:
         prior = step.strength * step.drive(m, u, None, LINKS, GATES)
         torch.testing.assert_close(got.beliefs[time], eta)
         torch.testing.assert_close(got.ahead[time], prior)
-    torch.testing.assert_close(got.lasting, u)
+        torch.testing.assert_close(got.lasting[time], u)
     assert got.states is got.ahead
 
 
@@ -75,16 +75,18 @@ def _rest(given: torch.Tensor) -> tuple:
 def test_states_are_read_as_many_steps_on_as_asked(horizon: int) -> None:
     step, given = make_step(), looks()
     got = filter_beliefs(step, given, None, seen(given), NOBODY_MEETS, LINKS, GATES, horizon)
-    last = roll(step, got.ahead[-1], got.lasting, None, LINKS, GATES, horizon)
+    last = roll(step, got.ahead[-1], got.lasting[-1], None, LINKS, GATES, horizon)
     assert len(last) == horizon
     torch.testing.assert_close(got.states[-1], last[-1])
-    one_more = step.strength * step(last[-1], got.lasting, None, LINKS, GATES)
-    torch.testing.assert_close(roll(step, got.ahead[-1], got.lasting, None, LINKS, GATES, horizon + 1)[-1], one_more)
+    one_more = step.strength * step(last[-1], got.lasting[-1], None, LINKS, GATES)
+    torch.testing.assert_close(
+        roll(step, got.ahead[-1], got.lasting[-1], None, LINKS, GATES, horizon + 1)[-1], one_more
+    )
 
 
 @torch.no_grad()
 def test_who_was_never_seen_has_no_prior_of_its_own() -> None:
     step, given = make_step(), looks()
     got = filter_beliefs(step, given, None, seen(given), NOBODY_MEETS, LINKS, GATES, 1)
-    assert got.lasting[4].abs().max() == 0
+    assert got.lasting[-1][4].abs().max() == 0
     assert got.ahead[:, 4].abs().max() == 0

@@ -42,9 +42,9 @@ def test_every_step_is_read_as_the_forecast_from_the_time_before(model, short_da
     found = back(model, short_data)
     for step, time in enumerate((1, 2, 3)):
         wanted = model.predict(short_data, origin=time).probabilities
-        assert torch.equal(found.readings[step].target, wanted)
+        torch.testing.assert_close(found.readings[step].target, wanted, rtol=0.0, atol=1e-6)
     ahead = model.intervene(data=short_data, origin=3, horizon=2, samples=1).factual_outcomes
-    assert torch.equal(found.readings[3].target, ahead[1])
+    torch.testing.assert_close(found.readings[3].target, ahead[1], rtol=0.0, atol=1e-6)
     assert torch.equal(found.priors[2], found.priors[3])
 
 

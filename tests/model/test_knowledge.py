@@ -1,5 +1,8 @@
 """Links that a user knows of: refused in words where they cannot be, and kept where they can."""
 
+from copy import copy
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -60,8 +63,8 @@ def test_links_told_are_those_of_the_model(short_data, tmp_path):
     never = tuple(ids[int(k)] for k in plain.links[:, likeliest])
     known = set(map(tuple, plain.links.mT.tolist()))
     always = next((ids[i], ids[j]) for i in range(30) for j in range(30) if i != j and (i, j) not in known)
-    told = {"forbidden": [never], "required": [always]}
-    model = SphUnc(**SMALL).fit(short_data, checkpoint=tmp_path, verbose=False, **told)
+    links_told = {"forbidden": [never], "required": [always]}
+    model = SphUnc(**SMALL).fit(short_data, checkpoint=tmp_path, verbose=False, **links_told)
     graph = model.influence()
     links = [(ids[s], ids[t]) for s, t in graph.links.mT.tolist()]
     assert never not in links
@@ -70,8 +73,46 @@ def test_links_told_are_those_of_the_model(short_data, tmp_path):
     assert bool(graph.sample(8).gates[:, links.index(always)].all())
     with pytest.raises(CheckpointError, match="or of other links told; resume with these"):
         SphUnc(**SMALL).fit(short_data, resume=tmp_path, verbose=False)
-    again = SphUnc(**SMALL).fit(short_data, resume=tmp_path, verbose=False, **told)
+    again = SphUnc(**SMALL).fit(short_data, resume=tmp_path, verbose=False, **links_told)
     assert torch.equal(again.structure_.gates, model.structure_.gates)
+    assert again.knowledge_ == SphUnc.load(tmp_path).knowledge_ == Knowledge((never,), (always,))
+
+
+@pytest.fixture(scope="module")
+def model(short_data):
+    return SphUnc(**SMALL).fit(short_data, verbose=False)
+
+
+def links_of(graph):
+    ids = graph.agents
+    return dict(zip([(ids[s], ids[t]) for s, t in graph.links.mT.tolist()], graph.probability.tolist(), strict=True))
+
+
+def told(model, knowledge, folder):
+    """The same model, had it been told, after a round trip."""
+    other = copy(model)
+    other.knowledge_ = knowledge
+    other.save(folder)
+    return SphUnc.load(folder)
+
+
+def test_links_told_count_in_other_data_by_id(model, short_data, tmp_path):
+    ids, plain = short_data.node_ids, links_of(model.influence())
+    mirror = dict(zip(ids, ids[::-1], strict=True))
+    mirrored, candidates = replace(short_data, node_ids=ids[::-1]), {(mirror[a], mirror[b]) for a, b in plain}
+    never = min(candidates)
+    always = next((ids[0], other) for other in ids[1:] if (ids[0], other) not in candidates)
+    # Of agents who are not in the data nothing is said.
+    loaded = told(model, Knowledge((never, (ids[0], "gone")), (always, ("gone", ids[1]))), tmp_path)
+    links = links_of(loaded.influence(mirrored))
+    assert set(links) == (candidates - {never}) | {always}
+    assert links[always] == pytest.approx(1.0)
+
+
+def test_links_that_are_all_forbidden_leave_none(model, short_data, tmp_path):
+    loaded = told(model, Knowledge(tuple(links_of(model.influence()))), tmp_path)
+    with pytest.raises(ArgumentError, match=r"no influence could be learned: .* or no link that is not forbidden"):
+        loaded.influence(short_data)
 
 
 def test_the_fingerprint_follows_links_whatever_their_order(short_data):

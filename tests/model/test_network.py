@@ -528,3 +528,18 @@ def test_the_epistemic_part_is_told_also_where_it_does_not_count() -> None:
     network = make(data, uncertainty="aleatoric")
     wanted = network.fusion(torch.zeros_like(alone.total), squashed_variance(alone.variance))
     assert torch.equal(alone.total, wanted)
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_origins_of_one_pass_see_nothing_later(numeric: bool) -> None:
+    data = world()
+    if numeric:
+        assert data.y is not None
+        data = replace(data, y=data.y.unsqueeze(-1).float(), class_names=())
+    network, steps = make(data), {1: 2, data.num_times - 1: 1, 3: 3}
+    for (time, horizon), found in zip(steps.items(), network.origins(observe(data), LINKS, GATES, steps), strict=True):
+        alone = network.origin(observe(data.until(time)), LINKS, GATES, horizon)
+        for one, other in zip(outputs(found.run), outputs(alone.run), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+        for name in ("evidence", "eta", "lasting"):
+            torch.testing.assert_close(getattr(found, name), getattr(alone, name), rtol=1e-5, atol=1e-5)

@@ -23,6 +23,15 @@ def test_surprise_of_a_number_is_minus_its_gaussian_log_density():
     assert torch.allclose(NUMBERS.surprise(y), -law.log_prob(y).sum(-1))
 
 
+def test_standardised_surprise_differs_by_the_logarithm_of_the_unit():
+    numbers = Outlook(None, torch.ones(2, 1), torch.tensor([[1.0], [4.0]]), torch.zeros(2), torch.full((2, 1), 3.0))
+    y = torch.tensor([[4.0], [-2.0]])
+    standard, gap = numbers.standardised(y)
+    assert gap.flatten().tolist() == [1.0, -1.0]
+    assert torch.allclose(standard.surprise(gap) + math.log(3.0), numbers.surprise(y))
+    assert CLASSES.standardised(torch.tensor([1, 2]))[0] is CLASSES
+
+
 def test_squared_error_of_classes_and_of_numbers():
     assert CLASSES.squared_error(torch.tensor([0, 0]), ALL).tolist() == pytest.approx([0.09, 0.81])
     assert CLASSES.squared_error(torch.tensor([0, 0]), torch.tensor([True, False]))[1] == 0

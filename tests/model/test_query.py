@@ -61,7 +61,7 @@ def test_plans_and_structures() -> None:
     with pytest.raises(ArgumentError, match="scm=False"):
         check_structure("intervene", SphUncConfig(scm=False), no_structure())
     with pytest.raises(
-        ArgumentError, match=r"none could be learned \(.* nobody who is seen at two times, or nothing that ch"
+        ArgumentError, match=r"none could be learned \(.* nobody who is seen at two times, nothing that ch"
     ):
         check_structure("intervene", CONFIG, no_structure())
 

@@ -59,11 +59,11 @@ def test_counterfactual_numbers_do_not_hang_on_their_unit(short_data) -> None:
         do = sphunc.Do(data.node_ids[0], observed=data.node_ids[1])
         told.append(model.counterfactual(do, data=data, origin=1, horizon=2, samples=16, structures=4))
     one, other = told
-    # The variance of a forecast hangs on its unit by rounding, and draws are weighed by it.
-    torch.testing.assert_close(unit * one.outcomes, other.outcomes, rtol=1e-3, atol=0.0)
-    torch.testing.assert_close(unit * one.effect_errors, other.effect_errors, rtol=1e-2, atol=0, equal_nan=True)
-    torch.testing.assert_close(unit**2 * one.variances, other.variances, rtol=1e-3, atol=0.0)
-    torch.testing.assert_close(one.entropies + math.log(unit), other.entropies, rtol=0.0, atol=1e-3)
+    # To the bit, as the unit is a power of 2; only its logarithm is rounded.
+    torch.testing.assert_close(unit * one.outcomes, other.outcomes, rtol=0.0, atol=0.0)
+    torch.testing.assert_close(unit * one.effect_errors, other.effect_errors, rtol=0.0, atol=0.0, equal_nan=True)
+    torch.testing.assert_close(unit**2 * one.variances, other.variances, rtol=0.0, atol=0.0)
+    torch.testing.assert_close(one.entropies + math.log(unit), other.entropies, rtol=0.0, atol=1e-5)
     assert torch.equal(other.withins + other.identifications, other.entropies)
 
 

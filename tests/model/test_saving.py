@@ -12,6 +12,7 @@ from sphunc.errors import CheckpointError
 from sphunc.model.alignment import Known
 from sphunc.model.bundle import sealed
 from sphunc.model.fitting import conclude, fit_stages
+from sphunc.model.knowledge import Knowledge
 from sphunc.model.saving import load_fitted, save_fitted
 
 
@@ -24,7 +25,8 @@ def made(short_data):
     one = session(short_data, scm=False)
     carry, history = fit_stages(one, lambda record: None)
     known = Known(("a", 2, date(2020, 1, 1)), short_data.feature_names, short_data.class_names, 3, date(2021, 1, 1))
-    return one.config, known, conclude(one, carry, history)
+    told = Knowledge((("a", 2), (2, date(2020, 1, 1))), ((date(2020, 1, 1), "a"),))
+    return one.config, known, replace(conclude(one, carry, history), knowledge=told)
 
 
 @pytest.fixture
@@ -59,6 +61,7 @@ def test_everything_survives(made, folder):
     assert (config_back, known_back) == (config, known)
     assert params == {"dim": 128, "device": "cpu"}
     assert (back.temperature, back.history, back.epochs) == (fitted.temperature, fitted.history, fitted.epochs)
+    assert back.knowledge == fitted.knowledge
     assert torch.equal(back.conformal.scores, fitted.conformal.scores)
     for name, value in fitted.network.state_dict().items():
         assert torch.equal(value, back.network.state_dict()[name])
@@ -69,7 +72,7 @@ def test_no_pickle_is_written(folder):
     assert {path.suffix for path in folder.iterdir()} == {".json", ".safetensors"}
 
 
-@pytest.mark.parametrize("lost", ["known", "temperature", "structure", "params"])
+@pytest.mark.parametrize("lost", ["known", "temperature", "structure", "params", "knowledge"])
 def test_a_part_that_is_missing_is_named(folder, lost):
     edit(folder, **{lost: None})
     with pytest.raises(CheckpointError, match=rf"model.json misses '{lost}'; it is damaged or foreign"):
@@ -101,6 +104,8 @@ def test_a_part_that_is_missing_is_named(folder, lost):
         ("structure", None, "has None for 'structure': "),
         ("structure.graph", "none", "has 'none' for 'structure.graph': "),
         ("structure.graph", {}, "misses 'structure.graph.calibrated'"),
+        ("knowledge.forbidden", [["a"]], "misses 'knowledge.forbidden.0.1'"),
+        ("knowledge.required", [["a", [2]]], r"\[2\] is no id that sphunc saves"),
         ("params", [], r"has \[\] for 'params': "),
         ("params.seed", "a", "has 'a' for 'params.seed', which is no setting of this version"),
         ("params.dim", 8.0, "has 8.0 for 'params.dim', which is no setting"),

@@ -123,7 +123,7 @@ def train(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Tra
 
 
 def _by_times(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int) -> Trained:
-    scale = learn_scale(data, plan.train_stop)
+    scale, seen = learn_scale(data, plan.train_stop), data.window(0, plan.stop)
     panel = make_panel(data.window(0, plan.train[-1] + 1), scale, data.num_classes)
     mine = targets_of(data, plan.horizon, plan.train).until(plan.train[-1] + 1)
     watched = make_panel(data.window(0, plan.validation[-1] + 1), scale, data.num_classes)
@@ -131,27 +131,17 @@ def _by_times(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings:
     learner = _learner(make, panel, mine, settings, seed, 0)
     best = _train([learner], watched, judged, None, settings)
     learner.network.load_state_dict(best.weights[0])
-    whole = learner.forecast(make_panel(data.window(0, plan.stop), scale, data.num_classes))
-    held = targets_of(data.window(0, plan.stop), plan.horizon, plan.calibration)
+    whole = learner.forecast(make_panel(seen, scale, data.num_classes))
+    held = targets_of(seen, plan.horizon, plan.calibration)
     law = fit_temperature(outlook_of(whole), held)
     trained = Trained(learner.network.eval(), law, scale, best.epoch + 1, best.score)
     if not settings.refit:
         return trained
-    final = _refit(data.window(0, plan.stop), plan, make, settings, seed, trained.epochs)
-    rows = [outlook_of(forecasts).rows(held.mask) for forecasts in (whole, final.forecast(final.panel))]
-    scale, law = learn_scale(data, plan.stop), carry_over(law, *rows)
-    return replace(trained, network=final.network.eval(), temperature=law, scale=scale)
-
-
-def _refit(
-    seen: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int, epochs: int
-) -> Learner:
-    """Learn anew from all origins whose target may be seen, for as many passes as were chosen without the last."""
-    panel = make_panel(seen, learn_scale(seen, plan.stop), seen.num_classes)
-    final = _learner(make, panel, targets_of(seen, plan.horizon, plan.everything), settings, seed, 0)
-    for epoch in range(epochs):
-        final.step(epoch)
-    return final
+    scale = learn_scale(seen, plan.stop)
+    panel, targets = make_panel(seen, scale, data.num_classes), targets_of(seen, plan.horizon, plan.everything)
+    final = _learn_all(make, panel, targets, settings, seed, trained.epochs)
+    rows = [outlook_of(forecasts).rows(held.mask) for forecasts in (whole, final.forecast(panel))]
+    return replace(trained, network=final.network.eval(), temperature=carry_over(law, *rows), scale=scale)
 
 
 def _by_agents(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int) -> Trained:
@@ -163,11 +153,19 @@ def _by_agents(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings
     fold = folds_of(data.num_nodes, count, _generator(seed, FOLDS, 0, data.device))
     learners = [_learner(make, panel, targets.only(fold != k), settings, seed, k + 1) for k in range(count)]
     best = _train(learners, panel, targets, fold, settings)
-    final = _learner(make, panel, targets, settings, seed, 0)
-    for epoch in range(best.epoch + 1):
-        final.step(epoch)
+    final = _learn_all(make, panel, targets, settings, seed, best.epoch + 1)
     law = fit_temperature(outlook_of(best.held), targets.latest(FEWEST_TO_CALIBRATE))
     return Trained(final.network.eval(), law, scale, best.epoch + 1, best.score)
+
+
+def _learn_all(
+    make: MakeNetwork, panel: Panel, targets: Targets, settings: Training, seed: int, epochs: int
+) -> Learner:
+    """Learn anew from all outcomes that may be seen, for as many passes as held-out ones chose."""
+    final = _learner(make, panel, targets, settings, seed, 0)
+    for epoch in range(epochs):
+        final.step(epoch)
+    return final
 
 
 def _train(learners: list[Learner], watched: Panel, judged: Targets, fold: Tensor | None, settings: Training) -> Best:

@@ -14,7 +14,6 @@ counterfactuals of an outcome, averaged over what it may have been, are those of
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 import torch
@@ -23,13 +22,11 @@ from sphunc._typing import Float, Tensor
 from sphunc.causal.arms import Comparison
 from sphunc.causal.counterfactual import TINY, coupled_outcomes
 from sphunc.causal.design import Layout
-from sphunc.causal.kernel_density import normal_nodes
-from sphunc.causal.monte_carlo import estimated_variance, variance_of_mean
-from sphunc.causal.outcome_entropy import LARGEST_SHARE, LEAST_VARIANCE, Entropies, class_entropies, told
+from sphunc.causal.monte_carlo import estimated_variance, variance_of_mean, weighted_error
+from sphunc.causal.outcome_entropy import LEAST_VARIANCE, Entropies, class_entropies, number_entropies, told
 from sphunc.causal.reading import ClassReading, NumberReading, anchored, weighted
 from sphunc.causal.weighting import (
     FEWEST_EFFECTIVE,
-    LEAST_TOTAL,
     by_structure,
     effective_size,
     influence,
@@ -41,7 +38,7 @@ from sphunc.causal.weighting import (
 )
 
 BLOCK = 800_000
-"""Numbers of a block of agents, pairs of samples counted where densities are looked up."""
+"""Numbers of a block of agents."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +99,7 @@ def compare_abducted(
         order: structures by stratum, for every agent; None if they were not stratified.
     """
     agents, samples, outputs = trace.before.shape
-    pairs = samples if isinstance(reading, NumberReading) else 1
-    size = max(1, BLOCK // (samples * outputs * pairs))
+    size = max(1, BLOCK // (samples * outputs))
     parts = []
     for first in range(0, agents, size):
         part = slice(first, first + size)
@@ -127,7 +123,7 @@ def _classes(trace: Trace, reading: ClassReading, sight: Sight, layout: Layout, 
     unsure = variance_of_mean(told(moved, outcome), layout, order).sqrt().masked_fill(few, torch.nan)
     each, spread, shares = by_structure(now, weights, layout.draws)
     entropies = class_entropies(outcome, estimated_variance(moved, layout, order).mT, each, spread, unsure, shares)
-    error = _error(gap, weights, layout, order)
+    error = weighted_error(gap, weights, layout, order)
     return _comparison(outcome, factual, error, outcome[:, :0], entropies, resampled(now, weights))
 
 
@@ -156,11 +152,6 @@ def _weights(trace: Trace, log_likelihood: Float[Tensor, "agent sample"], sight:
     return normalised(tempered(trace.past + trace.shown) + told_now)
 
 
-def _error(gap: Tensor, weights: Tensor, layout: Layout, order: Tensor | None) -> Tensor:
-    error = variance_of_mean(influence(gap, weights), layout, order).mT.sqrt()
-    return error.masked_fill((effective_size(weights) < FEWEST_EFFECTIVE).unsqueeze(-1), torch.nan)
-
-
 def _numbers(trace: Trace, reading: NumberReading, sight: Sight, layout: Layout, order: Tensor | None) -> Comparison:
     """Additive noise: a number that was seen moves by as much as its mean does. Standardised to the end."""
     past, there = normalised(tempered(trace.past)), sight.is_told.unsqueeze(-1)
@@ -179,58 +170,14 @@ def _numbers(trace: Trace, reading: NumberReading, sight: Sight, layout: Layout,
     around = weighted_variance(torch.where(there.unsqueeze(1), gap, now), weights)
     variance = torch.where(there, around, torch.maximum(reading.variance + (around - spread), noise))
     noise = torch.where(there, LEAST_VARIANCE * reading.variance, noise)
-    entropies = _number_entropies(now, noise, torch.maximum(variance, noise), weights, reading, (layout, order))
-    error = reading.scale * _error(gap, weights, layout, order)
+    entropies = number_entropies(now, noise, torch.maximum(variance, noise), layout, reading.scale, weights, order)
+    error = reading.scale * weighted_error(gap, weights, layout, order)
     samples = _unit(resampled(now, weights), reading)
     return _comparison(outcome, factual, error, reading.variances(variance), entropies, samples)
 
 
 def _unit(standard: Tensor, reading: NumberReading) -> Tensor:
     return reading.centre + reading.scale * standard
-
-
-def _number_entropies(
-    means: Tensor,
-    noise: Tensor,
-    variance: Tensor,
-    weights: Tensor,
-    reading: NumberReading,
-    how: tuple[Layout, Tensor | None],
-) -> Entropies:
-    """As :func:`sphunc.causal.outcome_entropy.number_entropies`, of weighted samples."""
-    layout, order = how
-    density = mixture_log_density(means, noise, weights).unsqueeze(-1)
-    total = reading.scale.log().sum() - weighted_mean(density, weights).squeeze(-1)
-    between = _between(means, weights, layout)
-    identification = -0.5 * torch.log1p(-(between / variance).clamp(0.0, LARGEST_SHARE)).sum(-1) + 0.0
-    within = total - identification + 0.0
-    error = _error(density, weights, layout, order).squeeze(-1)
-    return Entropies(within + identification, within, identification, error)
-
-
-def _between(means: Tensor, weights: Tensor, layout: Layout) -> Tensor:
-    """Variance between structures of a block, which share their draws."""
-    each, _, shares = by_structure(means, weights, layout.draws)
-    split, share = each.unflatten(1, layout.shape[:2]), shares.unflatten(1, layout.shape[:2])
-    own = share / share.sum(2, keepdim=True).clamp(min=LEAST_TOTAL)
-    centre = (split * own.unsqueeze(-1)).sum(2, keepdim=True)
-    return ((split - centre).square() * share.unsqueeze(-1)).sum((1, 2))
-
-
-def mixture_log_density(
-    points: Float[Tensor, "agent sample number"],
-    noise: Float[Tensor, "agent number"],
-    weights: Float[Tensor, "agent sample"],
-) -> Float[Tensor, "agent sample"]:
-    """Log density of a weighted mixture of Gaussians, averaged over the law around each of its centres."""
-    constant = -0.5 * torch.log(2.0 * math.pi * noise).sum(-1)[:, None]
-    centres, log_weights = points / noise.sqrt()[:, None], weights.log()[:, None]
-    total = torch.zeros(points.shape[:2])
-    nodes = normal_nodes(points.shape[-1])
-    for node in nodes:
-        distance = (centres[:, :, None] + node - centres[:, None]).square().sum(-1)
-        total += constant + torch.logsumexp(log_weights - 0.5 * distance, -1)
-    return total / len(nodes)
 
 
 def _comparison(

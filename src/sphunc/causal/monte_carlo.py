@@ -15,6 +15,7 @@ import torch
 
 from sphunc._typing import Float, Int, Tensor
 from sphunc.causal.design import FEWEST_SHARING, Layout
+from sphunc.causal.weighting import FEWEST_EFFECTIVE, effective_size, influence
 
 FEWEST_FREEDOM = 3
 """Degrees of freedom of an error, for structures and for draws: with two, one in ten is below a third of the truth."""
@@ -39,6 +40,17 @@ def variance_of_mean(
         unit: size of what differs by rounding only where it differs by a millionth; that of probabilities by default.
     """
     return where_told(estimated_variance(values, layout, order), values, layout, order, unit)
+
+
+def weighted_error(
+    values: Float[Tensor, "agent sample output"],
+    weights: Float[Tensor, "agent sample"],
+    layout: Layout,
+    order: Int[Tensor, "structure agent"] | None = None,
+) -> Float[Tensor, "agent output"]:
+    """Standard error of a weighted mean; NaN also where the weights leave fewer than four effective samples."""
+    error = variance_of_mean(influence(values, weights), layout, order).mT.sqrt()
+    return error.masked_fill((effective_size(weights) < FEWEST_EFFECTIVE).unsqueeze(-1), torch.nan)
 
 
 def where_told(

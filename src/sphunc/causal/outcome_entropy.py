@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import torch
 
-from sphunc._typing import Float, Tensor
+from sphunc._typing import Float, Int, Tensor
 from sphunc.causal.design import Layout
 from sphunc.causal.kernel_density import mean_log_density
-from sphunc.causal.monte_carlo import variance_of_mean
+from sphunc.causal.monte_carlo import variance_of_mean, weighted_error
+from sphunc.causal.weighting import LEAST_TOTAL, by_structure
 from sphunc.sphere import concentration_from_resultant, vmf_entropy
 
 RAREST = 1e-6
@@ -123,10 +124,12 @@ def number_entropies(
     variance: Float[Tensor, "agent number"],
     layout: Layout,
     scale: Float[Tensor, " number"] | None = None,
+    weights: Float[Tensor, "agent sample"] | None = None,
+    order: Int[Tensor, "structure agent"] | None = None,
 ) -> Entropies:
     r"""The same for numbers, whose law is a mixture of Gaussians around the samples' means.
 
-    The total is :math:`-\frac1S \sum_s \mathbb E_s \log \hat f`, integrated around every sample at a cost linear in
+    The total is :math:`-\sum_s w_s \mathbb E_s \log \hat f`, integrated around every sample at a cost linear in
     S; :mod:`~sphunc.causal.kernel_density` tells how accurately. Identification is
     :math:`\frac12 \log` of the variance over what remains of it when the structure is known.
 
@@ -136,14 +139,32 @@ def number_entropies(
         variance: of the whole.
         layout: of the samples.
         scale: what the numbers are in units of, if they are standardised: an entropy is that of the outcomes.
+        weights: of the samples, adding up to 1 for every agent; equal if None.
+        order: structures by stratum, for the error of weighted samples; without it they count as independent.
     """
-    density = mean_log_density(means, noise)
-    by_structure = means.unflatten(1, layout.shape).mean(3)
-    between = by_structure.var(2, correction=0).mean(1) if layout.structures > 1 else torch.zeros_like(variance)
-    share = (between / variance).clamp(0.0, LARGEST_SHARE)
+    density = mean_log_density(means, noise, weights)
+    share = (_between(means, weights, layout) / variance).clamp(0.0, LARGEST_SHARE)
     identification = -0.5 * torch.log1p(-share).sum(-1)
-    total = -density.mean(1) if scale is None else scale.log().sum() - density.mean(1)
-    return _parts(total, identification, variance_of_mean(density.mT, layout).sqrt())
+    if weights is None:
+        mean, error = density.mean(1), variance_of_mean(density.mT, layout).sqrt()
+    else:
+        mean, error = (density * weights).sum(1), weighted_error(density.unsqueeze(-1), weights, layout, order)[:, 0]
+    return _parts(-mean if scale is None else scale.log().sum() - mean, identification, error)
+
+
+def _between(
+    means: Float[Tensor, "agent sample number"], weights: Tensor | None, layout: Layout
+) -> Float[Tensor, "agent number"]:
+    """Variance between structures of a block, which share their draws."""
+    if layout.structures == 1:
+        return torch.zeros_like(means[:, 0])
+    if weights is None:
+        return means.unflatten(1, layout.shape).mean(3).var(2, correction=0).mean(1)
+    each, _, shares = by_structure(means, weights, layout.draws)
+    split, share = each.unflatten(1, layout.shape[:2]), shares.unflatten(1, layout.shape[:2])
+    own = share / share.sum(2, keepdim=True).clamp(min=LEAST_TOTAL)
+    centre = (split * own.unsqueeze(-1)).sum(2, keepdim=True)
+    return ((split - centre).square() * share.unsqueeze(-1)).sum((1, 2))
 
 
 def latent_bound(resultant: Float[Tensor, " agent"], dim: int) -> Float[Tensor, " agent"]:

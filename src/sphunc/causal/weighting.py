@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import torch
 
-from sphunc._typing import Float, Tensor
+from sphunc._typing import Float, Int, Tensor
 
 FEWEST_EFFECTIVE = 4.0
 """Samples that have to count, by :func:`effective_size`, for an error to be told."""
@@ -94,10 +94,14 @@ def resampled(
     values: Float[Tensor, "agent sample output"], weights: Float[Tensor, "agent sample"]
 ) -> Float[Tensor, "agent sample output"]:
     """As many samples of equal weight, each as often as its weight says, in order; the same if weights are equal."""
-    S = values.shape[1]
+    return values.gather(1, stand_ins(weights).unsqueeze(-1).expand_as(values))
+
+
+def stand_ins(weights: Float[Tensor, "agent sample"]) -> Int[Tensor, "agent sample"]:
+    """Positions of the samples of :func:`resampled`."""
+    S = weights.shape[1]
     wanted = ((torch.arange(S, dtype=torch.float64) + 0.5) / S).expand(len(weights), -1).contiguous()
-    place = torch.searchsorted(weights.double().cumsum(1), wanted).clamp(max=S - 1)
-    return values.gather(1, place.unsqueeze(-1).expand_as(values))
+    return torch.searchsorted(weights.double().cumsum(1), wanted).clamp(max=S - 1)
 
 
 class RunningMean:

@@ -64,7 +64,8 @@ def fit_temperature(outlook: Outlook, targets: Targets) -> TemperatureLaw:
     """
     if targets.count == 0:
         return TemperatureLaw()
-    held, truth = outlook.rows(targets.mask).double(), targets.outcome[targets.mask]
+    # Standardised: the search ends by how little the loss falls relative to what it is, in whatever unit.
+    held, truth = outlook.rows(targets.mask).double().standardised(targets.outcome[targets.mask])
     prior = torch.tensor(PRIOR_DEVIATIONS, dtype=torch.float64)
 
     @torch.enable_grad()

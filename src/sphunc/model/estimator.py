@@ -41,7 +41,7 @@ from sphunc.model.inputs import (
     check_times,
     writable_folder,
 )
-from sphunc.model.knowledge import Pair, check_knowledge
+from sphunc.model.knowledge import Knowledge, Pair, check_knowledge
 from sphunc.model.network import Network
 from sphunc.model.objective import losses
 from sphunc.model.observed import observe
@@ -80,6 +80,7 @@ class SphUnc(WhatIf):
         history_: one :class:`~sphunc.model.history.EpochRecord` per pass.
         epochs_: passes that the network was trained for.
         fingerprint_: digest of the training data and its split.
+        knowledge_: links that fit was told of, by ids.
         known_: agents, features and outcomes (names of classes, or of numbers) of the training data.
 
     Example:
@@ -99,6 +100,7 @@ class SphUnc(WhatIf):
     epochs_: int
     known_: Known
     fingerprint_: str
+    knowledge_: Knowledge
 
     def __init__(
         self, dim: Whole = 128, horizon: Whole = 1, seed: Whole = 0, *, device: Device = "cpu", **settings: Any
@@ -173,7 +175,7 @@ class SphUnc(WhatIf):
         with ProgressBar(verbose) as bar:
             carry, history = fit_stages(session, _all([bar, *called]), keep=keep, begun=begun)
         digest = fingerprint(session.data, session.plan, session.knowledge)
-        fitted = replace(conclude(session, carry, history), fingerprint=digest)
+        fitted = replace(conclude(session, carry, history), fingerprint=digest, knowledge=told)
         self._take(config, known_of(session.data), fitted)
         if folder is not None:
             self.save(folder)
@@ -255,7 +257,10 @@ class SphUnc(WhatIf):
         return explained(torch.cat(rows)) if metric == "r2" else float(torch.cat(rows).double().mean())
 
     def influence(self, data: TemporalHypergraph | None = None, *, diagnose: bool = False) -> InfluenceGraph:
-        """Return who influences whom, as learned in :meth:`fit`; with ``data``, learned anew from its times."""
+        """Return who influences whom, as learned in :meth:`fit`; with ``data``, learned anew from its times.
+
+        Links that fit was told of count there too, as far as both agents are in ``data``.
+        """
         self._check_fitted("influence")
         structure = self.structure_
         if data is not None:
@@ -264,7 +269,8 @@ class SphUnc(WhatIf):
                 network: Any = self.network_
                 projected = network.projected(observe(aligned))
             options: dict[str, Any] = {"max_lag": self.config_.max_lag, "seed": seed_number(self.seed)}
-            structure = learn_structure(projected, aligned, calibrate=True, diagnose=diagnose, **options)
+            options |= {"calibrate": True, "diagnose": diagnose, "knowledge": self.knowledge_}
+            structure = learn_structure(projected, aligned, **options)
         elif diagnose:
             raise ArgumentError("diagnose=True needs the data again; call influence(data, diagnose=True)")
         if structure.graph is None:
@@ -277,7 +283,7 @@ class SphUnc(WhatIf):
         self._check_fitted("save")
         check_settings(self._settings())
         learned = self.network_, self.structure_, self.temperature_, self.conformal_
-        fitted = Fitted(*learned, self.history_, self.epochs_, self.fingerprint_)
+        fitted = Fitted(*learned, self.history_, self.epochs_, self.fingerprint_, self.knowledge_)
         save_fitted(
             writable_folder("folder", folder), plain_numbers(self.get_params()), self.config_, self.known_, fitted
         )
@@ -306,7 +312,7 @@ class SphUnc(WhatIf):
         return prepared
 
     def _take(self, config: SphUncConfig, known: Known, fitted: Fitted) -> None:
-        self.config_, self.known_ = config, known
+        self.config_, self.known_, self.knowledge_ = config, known, fitted.knowledge
         self.network_, self.structure_ = fitted.network, fitted.structure
         self.temperature_, self.conformal_ = fitted.temperature, fitted.conformal
         self.history_, self.epochs_, self.fingerprint_ = fitted.history, fitted.epochs, fitted.fingerprint

@@ -38,7 +38,7 @@ def filter_beliefs(
         gates: coefficient of each link.
         horizon: steps from a belief to the state that a forecast reads.
     """
-    evidence, beliefs, ahead, states = [], [], [], []
+    evidence, beliefs, ahead, states, priors = [], [], [], [], []
     prior = lasting = torch.zeros_like(looks[0])
     count = (seen.cumsum(0) - seen.long()).to(looks.dtype)
     for time, look in enumerate(looks.unbind()):  # not time by time: each would get a gradient of full size
@@ -47,12 +47,13 @@ def filter_beliefs(
         beliefs.append(prior + now)
         m = step.mean(beliefs[-1])
         lasting = step.lasting(lasting, m, step.mean(prior), count[time], seen[time])
+        priors.append(lasting)
         prior = step.strength * step.drive(m, lasting, pull[time], links, gates)
         ahead.append(prior)
         if horizon > 1:
             states.append(roll(step, prior, lasting, pull[time], links, gates, horizon)[-1])
     one_step = torch.stack(ahead)
-    return Filtered(evidence, beliefs, one_step, torch.stack(states) if states else one_step, lasting)
+    return Filtered(evidence, beliefs, one_step, torch.stack(states) if states else one_step, priors)
 
 
 def roll(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -94,7 +94,10 @@ class Carry:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The result of a fit; ``fingerprint`` tells its data, and is empty where nobody asked for it."""
+    """The result of a fit; ``fingerprint`` tells its data, and is empty where nobody asked for it.
+
+    ``knowledge`` holds the links that it was told of, by ids.
+    """
 
     network: nn.Module
     structure: Structure
@@ -103,6 +106,7 @@ class Fitted:
     history: list[EpochRecord]
     epochs: int
     fingerprint: str = ""
+    knowledge: Knowledge = field(default_factory=Knowledge)
 
 
 Keep = Callable[[Stage, Carry, list[EpochRecord]], None]

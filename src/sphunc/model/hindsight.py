@@ -1,7 +1,8 @@
 r"""What was seen after an origin, as a counterfactual needs it: evidence, forecasts and groups, time by time.
 
-The filter runs on through the times that were seen. From every one of them it forecasts the next: the factual law of a
-step, before anything of that step is seen, is the calibrated forecast from the time before.
+The filter runs on through the times that were seen, once. From every one of them it forecasts the next: the factual law
+of a step, before anything of that step is seen, is the calibrated forecast from the time before. It is that of
+:meth:`~sphunc.SphUnc.predict` up to 1e-6: products round by their shape, and here they are of all times.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.network import Network
 from sphunc.model.observed import observe
 from sphunc.model.query import Amounts, Query
-from sphunc.model.run import Origin
 from sphunc.model.situation import groups_at, memberships, readings_of
 
 
@@ -74,11 +74,9 @@ def look_back(network: Network, temperature: TemperatureLaw, query: Query) -> Hi
     seen, first, horizon = _seen(query), query.amounts.origin, query.amounts.horizon
     links, gates = query.scenario.links.to(seen.device), query.scenario.gates.to(seen.device)
     last = min(seen.num_times - 1, first + horizon - 1)
-    origins: list[Origin] = []
-    for time in range(first, last + 1):
-        ahead = 1 if time < last else horizon - (last - first)
-        origins.append(network.origin(observe(seen.until(time)), links, gates, ahead))
-    whole = network.origin(observe(seen), links, gates, 1)
+    steps = {**dict.fromkeys(range(first, seen.num_times), 1), last: horizon - (last - first)}
+    *_, whole = origins = network.origins(observe(seen), links, gates, steps)
+    origins = origins[: last - first + 1]
     readings = [one for origin in origins for one in readings_of(network, temperature, origin.run)]
     lasting = [origin.lasting.cpu() for origin in origins]
     looks = _padded(_looks(network, seen)[first + 1 :], horizon)

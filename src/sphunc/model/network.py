@@ -12,6 +12,7 @@ steps: it is a simulation without intervention.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
@@ -265,22 +266,29 @@ class Network(nn.Module):
         past = past if self.numbers is None or past is None else self.numbers.remembered(past)
         return self._forecast(variance, encoded, filtered.ahead, filtered.states, past, self._support(encoded))
 
-    @torch.no_grad()
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
         """Return the beliefs, and forecasts for any number of steps from the last time of ``observed``."""
+        return self.origins(observed, links, gates, {observed.num_times - 1: horizon})[0]
+
+    @torch.no_grad()
+    def origins(
+        self, observed: Observed, links: Links, gates: Float[Tensor, " link"], steps: Mapping[int, int]
+    ) -> list[Origin]:
+        """Return the same from several times in one pass, ``steps`` from each of them; none sees what is later."""
         x = self._standard(observed)
-        variance = self._noise(x, observed.present)
+        variance, past = self._noise(x, observed.present), self._past(observed)
         encoded, filtered = self._believe(observed, x, variance, links, gates, None)
-        states = roll(self.step, filtered.ahead[-1], filtered.lasting, observed.pull[-1], links, gates, horizon)
-        last = Encoded(encoded.direction[-1:], encoded.length[-1:], encoded.observed[-1:])
-        variance, support = variance[-1:], self._support(last)
-        pasts = self._later(observed, horizon)
-        # One by one: products round by their shape, and a forecast is not to depend on how many steps are asked for.
-        steps = []
-        for state, past in zip(states, pasts, strict=True):
-            steps.append(self._forecast(variance, last, state.unsqueeze(0), state.unsqueeze(0), past, support))
         evidence, eta = torch.stack(filtered.evidence), torch.stack(filtered.beliefs)
-        return Origin(evidence, eta, filtered.lasting, joined(steps))
+        found = []
+        for time, horizon in steps.items():
+            now, lasting = slice(time, time + 1), filtered.lasting[time]
+            states = roll(self.step, filtered.ahead[time], lasting, observed.pull[time], links, gates, horizon)
+            last = Encoded(encoded.direction[now], encoded.length[now], encoded.observed[now])
+            support, rest = self._support(last), zip(states, self._later(past, time, horizon), strict=True)
+            # One by one: products round by their shape, and a forecast is not to depend on how many steps there are.
+            runs = [self._forecast(variance[now], last, one[None], one[None], known, support) for one, known in rest]
+            found.append(Origin(evidence[: time + 1], eta[: time + 1], lasting, joined(runs)))
+        return found
 
     def _believe(
         self,
@@ -298,11 +306,10 @@ class Network(nn.Module):
         horizon = self.config.horizon
         return encoded, filter_beliefs(self.step, looks, tell, seen, observed.pull, links, gates, horizon)
 
-    def _later(self, observed: Observed, steps: int) -> list[Past] | list[None]:
-        past = self._past(observed)
+    def _later(self, past: Past | None, time: int, steps: int) -> list[Past] | list[None]:
         if self.numbers is None or past is None:
             return [None] * steps
-        return self.numbers.later(past.last(), steps, self.config.horizon)
+        return self.numbers.later(past.at(time), steps, self.config.horizon)
 
     def _geometry(self, encoded: Encoded) -> Encoded:
         if self.config.geometry == "sphere":

@@ -55,9 +55,10 @@ class Past:
         """Return the origins ``0 ... stop - 1``."""
         return Past(self.expected[:stop], self.age[:stop], self.seen[:stop])
 
-    def last(self) -> Past:
-        """Return the last origin."""
-        return Past(self.expected[-1:], self.age[-1:], self.seen[-1:])
+    def at(self, time: int) -> Past:
+        """Return one origin."""
+        now = slice(time, time + 1)
+        return Past(self.expected[now], self.age[now], self.seen[now])
 
 
 class Law(NamedTuple):

@@ -52,6 +52,16 @@ class Outlook:
         """Return the same in double precision, without gradients."""
         return self._map(lambda value: value.detach().double())
 
+    def standardised(self, outcome: Tensor) -> tuple[Outlook, Tensor]:
+        """Return forecasts and outcomes of numbers around the forecast means, in units of ``unit``; classes unchanged.
+
+        Their surprise is the same up to a constant, which hangs on what numbers were measured in.
+        """
+        if self.mean is None or self.unit is None:
+            return self, outcome
+        gap = (outcome.to(self.mean.dtype) - self.mean) / self.unit
+        return replace(self, mean=torch.zeros_like(gap), unit=None), gap
+
     def tempered(self, tau: Float[Tensor, "*batch"]) -> Outlook:
         r"""Return forecasts that are less sure where ``tau`` is above 1, and surer where it is below.
 

@@ -62,13 +62,13 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Filtered:
-    """Evidence and beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u at last."""
+    """Evidence and beliefs at every time, the states one step and ``horizon`` steps on ``[T, N, D]``, and u."""
 
     evidence: list[Tensor]
     beliefs: list[Tensor]
     ahead: Tensor
     states: Tensor
-    lasting: Tensor
+    lasting: list[Tensor]
 
 
 def joined(runs: list[Run]) -> Run:

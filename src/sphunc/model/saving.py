@@ -1,4 +1,4 @@
-"""A fitted model on disk: settings, what it knows of its data, weights, links, calibration, history."""
+"""A fitted model on disk: settings, what it knows of its data, weights, links, calibration, history, links told."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from sphunc.model.config import SphUncConfig
 from sphunc.model.conformal import ConformalScores
 from sphunc.model.fitting import Fitted
 from sphunc.model.history import EpochRecord
+from sphunc.model.knowledge import Knowledge, Pair
 from sphunc.model.structure import Structure, structure_from, structure_state
 from sphunc.model.weights import load_weights
 
@@ -46,6 +47,12 @@ class _KnownWords:
 
 
 @dataclass(frozen=True)
+class _KnowledgeWords:
+    forbidden: list[tuple[Any, Any]]
+    required: list[tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
 class _Words:
     params: dict[str, Any]
     known: _KnownWords
@@ -54,6 +61,7 @@ class _Words:
     conformal: Literal["times", "agents", "none"]
     epochs: Annotated[int, Field(ge=0)]
     history: list[EpochRecord]
+    knowledge: _KnowledgeWords
     fingerprint: str = ""
 
 
@@ -69,6 +77,7 @@ def save_fitted(folder: Path, params: dict[str, Any], config: SphUncConfig, know
         "conformal": fitted.conformal.source,
         "epochs": fitted.epochs,
         "history": [asdict(record) for record in fitted.history],
+        "knowledge": {f.name: _encoded(getattr(fitted.knowledge, f.name)) for f in fields(Knowledge)},
         "fingerprint": fitted.fingerprint,
     }
     tensors = {**under("network", dict(fitted.network.state_dict())), **under("structure", links)}
@@ -108,6 +117,7 @@ def _fitted_from(words: _Words, scores: Tensor, structure: Structure, network: n
         history=words.history,
         epochs=words.epochs,
         fingerprint=words.fingerprint,
+        knowledge=Knowledge(_decoded(words.knowledge.forbidden), _decoded(words.knowledge.required)),
     )
 
 
@@ -138,3 +148,11 @@ def _known_from(words: _KnownWords) -> Known:
     agents = tuple(decode_id(agent) for agent in words.agents)
     last = decode_id(words.last)
     return Known(agents, words.features, words.classes, words.outputs, last, words.outcomes)
+
+
+def _encoded(pairs: tuple[Pair, ...]) -> list[list[Any]]:
+    return [[encode_id(source), encode_id(target)] for source, target in pairs]
+
+
+def _decoded(pairs: list[tuple[Any, Any]]) -> tuple[Pair, ...]:
+    return tuple((decode_id(source), decode_id(target)) for source, target in pairs)

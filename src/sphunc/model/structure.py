@@ -34,7 +34,8 @@ GRAPH_TENSORS = (
 
 
 WHY_NONE = (
-    "fewer than 3 times, a single agent, no group of two, nobody who is seen at two times, or nothing that changes"
+    "fewer than 3 times, a single agent, no group of two, nobody who is seen at two times, nothing that changes, or no "
+    "link that is not forbidden"
 )
 """What leaves a structure empty."""
 
