@@ -7,9 +7,10 @@ import torch
 
 from sphunc.hypergraph import TemporalHypergraph, scramble_future
 from sphunc.model.config import ABLATIONS, SphUncConfig
-from sphunc.model.network import INITIAL_READOUT, NEWCOMERS, Network
+from sphunc.model.network import INITIAL_READOUT, Network
 from sphunc.model.objective import causal_loss
 from sphunc.model.observed import observe
+from sphunc.model.opening import NEWCOMERS
 from sphunc.model.run import Run
 from sphunc.model.signal import outcome_directions
 from sphunc.model.step import LASTING

@@ -18,13 +18,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from sphunc._typing import Bool, Float, Int, Links
+from sphunc._typing import Bool, Float, Links
 from sphunc.model.config import SphUncConfig
 from sphunc.model.evidence import Evidence, inverse_softplus
 from sphunc.model.filtering import Tell, filter_beliefs, roll
+from sphunc.model.following import Following
 from sphunc.model.numbers import Numbers, Past, past_of, units
 from sphunc.model.observed import Observed
-from sphunc.model.opening import Opening, find_opening, likeliest_sureness
+from sphunc.model.opening import Rows, class_frequencies, likeliest_sureness, open_readout
 from sphunc.model.run import Filtered, Origin, Run, joined
 from sphunc.model.signal import outcome_directions, signal_projection
 from sphunc.model.step import Step
@@ -45,11 +46,7 @@ HALF_SUPPORT = 50.0
 # The softplus of this is a variance of 0.13: training begins with outcomes that mostly mean what they say.
 INITIAL_NOISE = -2.0
 INITIAL_READOUT = 4.0
-# Outcomes of newcomers at which half of their own frequencies is granted, in place of those of everybody.
-NEWCOMERS = 10.0
 LEAST_MOVE = 1e-6
-# What was expected decides what outcomes say about states: an opening is found again for the states that it gives.
-OPENINGS = 2
 # The head of the noise starts with no opinion, and has further to go than what starts at the signal.
 NOISE_PACE = 6.0
 
@@ -96,6 +93,7 @@ class Network(nn.Module):
         self.readout = Readout(dim, num_outputs, leans=self._leans(config, numeric))
         self.temperature = Temperature()
         self.numbers = Numbers(num_outputs) if numeric else None
+        self.following = None if numeric else Following(num_outputs, config.horizon)
         self.freshness = nn.Parameter(torch.zeros(()))
         self.register_buffer("support", torch.zeros(0, dim))
         self.register_buffer("counts_for", torch.ones(()))
@@ -143,18 +141,11 @@ class Network(nn.Module):
     def _count_classes(self, observed: Observed) -> None:
         """Begin with classes as frequent as they are: hundreds of passes would be needed to learn what is rare."""
         later = of_seen(observed.y_mask, observed.present, self.config.horizon)
-        count, first = (self._frequencies(observed.y[known]) for known in (later, observed.y_mask & ~later))
-        self.frequency.copy_((count + 1.0) / (count + 1.0).sum())
-        if not self.readout.leans:
-            self.readout.bias.copy_(self.frequency.log())
-            return
-        # Nothing is known of newcomers but how frequent classes are among them.
-        among_first = (first + NEWCOMERS * self.frequency) / (first.sum() + NEWCOMERS)
-        self.readout.bias.copy_(among_first.log())
-        self.readout.lean.copy_(self.frequency.log() - among_first.log())
-
-    def _frequencies(self, y: Int[Tensor, " row"]) -> Float[Tensor, " output"]:
-        return torch.bincount(y, minlength=len(self.frequency)).to(self.frequency)
+        frequency, among_first = class_frequencies(observed.y, later, observed.y_mask & ~later, len(self.frequency))
+        self.frequency.copy_(frequency)
+        self.readout.bias.copy_((among_first if self.readout.leans else frequency).log())
+        if self.readout.leans:
+            self.readout.lean.copy_(frequency.log() - among_first.log())
 
     def _aim_at_outcomes(self, observed: Observed) -> None:
         # Outcomes begin as evidence for the directions that agents with this outcome share, and are read there too.
@@ -166,30 +157,25 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def open_reading(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], targets: Targets) -> None:
-        """Begin with the sureness of states, scale, lean and noise under which what came next is likeliest."""
+        """Begin with the sureness of states, scale, lean, noise and table under which what came next is likeliest."""
         self.eval()
         self._open_sureness(observed, links, gates)
-        if not self.readout.leans or not bool(self.readout.weight.any()):
+        if self.following is None or not self.readout.leans or not bool(self.readout.weight.any()):
             return
-        x, truth = self._standard(observed), targets.outcome[targets.mask]
-        weight, offset = self.readout.weight.clone(), self.readout.bias.double()
-        begun = Opening(1.0, self.readout.lean.clone(), float(self.aleatoric.out_bias))
-        # The temperature begins at 1 there.
-        calm = torch.full((len(truth),), MIDDLE, dtype=torch.float64, device=truth.device)
+        x = self._standard(observed)
+
+        def settled() -> Tensor:
+            variance = self._noise(x, observed.present)
+            _, filtered = self._believe(observed, x, variance, links, gates, None)
+            return self.step.settled(filtered.states[targets.mask])
 
         def law(logits: Tensor, noise: Tensor) -> Tensor:
             variance = self._counted(nn.functional.softplus(noise).expand(len(logits)))
-            return self._log_probabilities(logits + offset, variance, calm)
+            return self._log_probabilities(logits, variance, torch.full_like(variance, MIDDLE))  # begins at 1 there
 
-        for _ in range(OPENINGS if self.config.outcome_evidence else 1):
-            variance = self._noise(x, observed.present)
-            states = self._believe(observed, x, variance, links, gates, None)[1].states[targets.mask]
-            settled = self.step.settled(states)
-            z = settled @ weight.mT * self.readout.scale
-            found = find_opening(z, settled.norm(dim=-1), truth, law, begun)
-            self.readout.weight.copy_(found.scale * weight)
-            self.readout.lean.copy_(found.lean)
-            self.aleatoric.out_bias.fill_(found.noise)
+        told = self.following.told(observed)[targets.mask] if self.config.outcome_evidence else None
+        rows = Rows(told, targets.outcome[targets.mask], targets.mask.nonzero()[:, 1])
+        open_readout(self.readout, self.aleatoric.out_bias, self.following, settled, rows, law)
 
     def _open_sureness(self, observed: Observed, links: Links, gates: Float[Tensor, " link"]) -> None:
         again = observed.seen_again
@@ -264,7 +250,8 @@ class Network(nn.Module):
         encoded, filtered = self._believe(observed, x, variance, links, gates, generator)
         past = self._past(observed)
         past = past if self.numbers is None or past is None else self.numbers.remembered(past)
-        return self._forecast(variance, encoded, filtered.ahead, filtered.states, past, self._support(encoded))
+        ahead, states, beside = filtered.ahead, filtered.states, self._beside(observed)
+        return self._forecast(variance, encoded, ahead, states, past, self._support(encoded), beside)
 
     def origin(self, observed: Observed, links: Links, gates: Float[Tensor, " link"], horizon: int) -> Origin:
         """Return the beliefs, and forecasts for any number of steps from the last time of ``observed``."""
@@ -276,7 +263,7 @@ class Network(nn.Module):
     ) -> list[Origin]:
         """Return the same from several times in one pass, ``steps`` from each of them; none sees what is later."""
         x = self._standard(observed)
-        variance, past = self._noise(x, observed.present), self._past(observed)
+        variance, past, beside = self._noise(x, observed.present), self._past(observed), self._beside(observed)
         encoded, filtered = self._believe(observed, x, variance, links, gates, None)
         evidence, eta = torch.stack(filtered.evidence), torch.stack(filtered.beliefs)
         found = []
@@ -285,8 +272,11 @@ class Network(nn.Module):
             states = roll(self.step, filtered.ahead[time], lasting, observed.pull[time], links, gates, horizon)
             last = Encoded(encoded.direction[now], encoded.length[now], encoded.observed[now])
             support, rest = self._support(last), zip(states, self._later(past, time, horizon), strict=True)
+            told, runs = None if beside is None else beside[now], []
             # One by one: products round by their shape, and a forecast is not to depend on how many steps there are.
-            runs = [self._forecast(variance[now], last, one[None], one[None], known, support) for one, known in rest]
+            for step, (one, known) in enumerate(rest, 1):
+                more = None if self.following is None else self.following.at(step, told, runs)
+                runs.append(self._forecast(variance[now], last, one[None], one[None], known, support, more))
             found.append(Origin(evidence[: time + 1], eta[: time + 1], lasting, joined(runs)))
         return found
 
@@ -317,6 +307,10 @@ class Network(nn.Module):
         length = encoded.length / self.reach
         return Encoded(encoded.direction * length.unsqueeze(-1), encoded.length, encoded.observed)
 
+    def _beside(self, observed: Observed) -> Float[Tensor, "time agent output"] | None:
+        """What outcomes add to the logits of what follows them, from every time; None if that does not count."""
+        return None if self.following is None or not self.config.outcome_evidence else self.following(observed)
+
     def _standard_outcome(self, observed: Observed) -> Tensor:
         return (observed.y - self.centre) / self.scale if self.numeric else observed.y
 
@@ -331,8 +325,12 @@ class Network(nn.Module):
         some_are_chance = self.config.noise == "contamination" and self.config.uncertainty != "epistemic"
         noise = variance.unbind() if some_are_chance else [None] * observed.num_times
 
+        beside, horizon = self._beside(observed), self.config.horizon
+
         def tell(time: int, belief: Tensor) -> Tensor:
-            expected = torch.log_softmax(self.readout(self.step.settled(belief)), -1)
+            read = self.readout(self.step.settled(belief))
+            read = read if beside is None or time < horizon else read + beside[time - horizon]
+            expected = torch.log_softmax(read, -1)
             return self.evidence.of_classes(observed.y[time], expected, noise[time], self.frequency) * known[time]
 
         return tell
@@ -352,6 +350,7 @@ class Network(nn.Module):
         state: Tensor,
         past: Past | None,
         support: Tensor | None,
+        beside: Tensor | None,
     ) -> Run:
         dim = self.config.dim
         # A head learns from the causal loss, by which it weighs a step: no other term says how far states really move.
@@ -367,6 +366,7 @@ class Network(nn.Module):
         variance = self._counted(variance)
         total = self.fusion(counted, squashed_variance(variance))
         out = self.readout(self.step.settled(state))
+        out = out if beside is None else out + beside
         ahead_length = ahead.norm(dim=-1)
         direction = ahead / torch.where(ahead_length > 0, ahead_length, 1.0).unsqueeze(-1)
         shared = kappa, epistemic, scaled, total, encoded.direction, direction, strength

@@ -21,12 +21,20 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.optimize import minimize, minimize_scalar
+from torch import nn
 
-from sphunc._typing import Float, Int, Tensor
+from sphunc._typing import Bool, Float, Int, Tensor
+from sphunc.model.following import Following, find_table
 from sphunc.nn.concentration import HIGHEST, cap
+from sphunc.nn.outcome import Readout
 from sphunc.nn.projection import normalise
 from sphunc.sphere import log_normalizer
 
+# What was expected decides what outcomes say about states: an opening is found again for the states that it gives, and
+# more often where a table from class to class leaves less to noise.
+OPENINGS, MOST_OPENINGS = 2, 4
+# Outcomes of newcomers at which half of their own frequencies is granted, in place of those of everybody.
+NEWCOMERS = 10.0
 NOISE_DEVIATION = 2.0
 MOST_STEPS = 100
 # A state of mean length is worth from e^-5 to e times the largest concentration.
@@ -43,6 +51,65 @@ class Opening:
     scale: float
     lean: Tensor
     noise: float
+
+
+def class_frequencies(
+    y: Int[Tensor, "time agent"], later: Bool[Tensor, "time agent"], first: Bool[Tensor, "time agent"], classes: int
+) -> tuple[Float[Tensor, " class"], Float[Tensor, " class"]]:
+    """How frequent classes are: among ``later`` outcomes, and among the ``first`` of newcomers.
+
+    Of newcomers nothing is known but this.
+    """
+    count, begun = (
+        torch.bincount(y[known], minlength=classes).to(torch.get_default_dtype()) for known in (later, first)
+    )
+    frequency = (count + 1.0) / (count + 1.0).sum()
+    return frequency, (begun + NEWCOMERS * frequency) / (begun.sum() + NEWCOMERS)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Outcomes to open with: class at the origin ``[M, C]`` (or None), class that came ``[M]``, whose it is ``[M]``."""
+
+    told: Tensor | None
+    truth: Tensor
+    agent: Tensor
+
+
+@torch.no_grad()
+def open_readout(
+    readout: Readout, noise: nn.Parameter, following: Following, settled: Callable[[], Tensor], rows: Rows, law: Law
+) -> None:
+    """Begin with scale, lean, noise and table under which outcomes are likeliest.
+
+    Args:
+        readout: whose weights point the right way.
+        noise: raw output of the noise head.
+        following: the table from class to class.
+        settled: gives the states ``[M, D]`` to read, which hang on all of this where outcomes are evidence.
+        rows: outcomes.
+        law: how logits and noise become log probabilities.
+    """
+    weight, offset = readout.weight.clone(), readout.bias.double()
+    begun = Opening(1.0, readout.lean.clone(), float(noise))
+    for turn in range(1, MOST_OPENINGS + 1):
+        states = settled()
+        z, length = states @ weight.mT * readout.scale, states.norm(dim=-1)
+        table = following.table.double() if bool(following.counts) else None
+        known = offset if rows.told is None or table is None else offset + rows.told.double() @ table
+        found = find_opening(z, length, rows.truth, lambda logits, raw, known=known: law(logits + known, raw), begun)
+        readout.weight.copy_(found.scale * weight)
+        readout.lean.copy_(found.lean)
+        noise.fill_(found.noise)
+        if rows.told is None:
+            return
+        if turn == 1 or table is not None:
+            read, raw = found.scale * z + length.unsqueeze(1) * found.lean + offset, noise.detach().double()
+            following.take(
+                find_table(read, rows.told, rows.truth, rows.agent, lambda logits, raw=raw: law(logits, raw))
+            )
+        if turn == OPENINGS and not bool(following.counts):
+            return
 
 
 def find_opening(
