@@ -166,7 +166,11 @@ def test_unknown_engine_names_those_that_are_known() -> None:
         command._engine("slurm", None, 1)
 
 
-@pytest.mark.parametrize("file", [EXAMPLES / "experiment.toml", BENCHMARKS / "six_systems.toml"], ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "file",
+    [EXAMPLES / "experiment.toml", BENCHMARKS / "six_systems.toml", BENCHMARKS / "six_systems_small.toml"],
+    ids=lambda f: f.name,
+)
 def test_shipped_experiments_are_valid(file: Path) -> None:
     from sphunc.evaluation.benchmark.reading import read_matrix
 
