@@ -357,7 +357,7 @@ def test_influence_names_agents_who_are_seen_once(linked, short_data):
     once = (agent % short_data.num_times).unsqueeze(0) == torch.arange(short_data.num_times).unsqueeze(1)
     x_mask = short_data.x_mask & once.unsqueeze(-1)
     threads = replace(short_data, x=short_data.x * x_mask, x_mask=x_mask, y=short_data.y * once, y_mask=once)
-    words = "could be learned: .* nobody who is seen at two times, nothing that changes, or no link that is not forbidden"
+    words = "learned: .* nobody who is seen at two times, nothing that changes, or no link that is not forbidden"
     with pytest.raises(ArgumentError, match=words):
         linked.influence(threads)
 
