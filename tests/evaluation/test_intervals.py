@@ -80,7 +80,7 @@ def test_a_metric_that_gives_nan_is_undefined_there():
     assert abs(found.undefined - expected) < 4 * np.sqrt(400 * 0.25)
     assert found.samples + found.undefined == 400
     assert 0.0 < found.low < found.high < 1.0
-    with pytest.raises(ArgumentError, match="metric: gave NaN on the rows as they are, expected a number. Leave out"):
+    with pytest.raises(ArgumentError, match=r"metric: gave NaN on the rows as they are, expected a number\. Leave"):
         bootstrap(lambda x: float("nan"), np.arange(4))
 
 
