@@ -44,6 +44,16 @@ def test_a_value_out_of_range_is_refused_before_any_work(name, setting, value, k
         forecaster(name, **{setting: value})
 
 
+def test_all_faulty_settings_are_told_at_once() -> None:
+    with pytest.raises(ArgumentError) as refused:
+        forecaster("hypergcn", width=-3, epochs=2, dropout=1.5)
+    assert str(refused.value) == (
+        "width is -3; give a whole number, 1 or more. dropout is 1.5; give a number from 0 up to, but not, 1"
+    )
+    with pytest.raises(ArgumentError, match=r"^'widht' .* \(did you mean width\?\); 'zzz' is not a .*; allowed: "):
+        forecaster("hypergcn", widht=3, zzz=1)
+
+
 @pytest.mark.parametrize("name", PEERS)
 def test_every_default_lies_in_its_own_range(name) -> None:
     kind = forecaster_class(name).Settings

@@ -19,6 +19,18 @@ def test_every_search_space_names_real_settings_and_no_trial_comes_twice(name) -
         forecaster(name, **settings)
 
 
+@pytest.mark.parametrize("name", [name for name in FORECASTERS if search_space(name)])
+def test_no_trial_spells_the_default_out(name) -> None:
+    default = forecaster(name)
+    holder = getattr(default, "settings", default)
+    size = math.prod(len(choices) for choices in search_space(name).values())
+    for seed, trials in ((0, 2 * size), *((seed, 4) for seed in range(1, 30))):
+        drawn = draw_settings(name, trials, seed)
+        as_default = [all(getattr(holder, key) == value for key, value in one.items()) for one in drawn]
+        assert as_default == [True, *[False] * (len(drawn) - 1)]
+        assert len(drawn) >= min(trials, size)
+
+
 def test_the_best_trial_comes_first_and_everything_is_seeded(data, split) -> None:
     trials = tune("logistic", data, split, trials=3, epochs=4)
     assert len(trials) == 3
@@ -29,7 +41,10 @@ def test_the_best_trial_comes_first_and_everything_is_seeded(data, split) -> Non
 def test_what_is_fixed_is_not_drawn_and_no_trial_comes_twice() -> None:
     drawn = draw_settings("logistic", 10, seed=0, fixed={"learning_rate": 1e-2})
     assert drawn == [{}, *({"weight_decay": w["weight_decay"]} for w in drawn[1:])]
-    assert sorted(w["weight_decay"] for w in drawn[1:]) == sorted(search_space("logistic")["weight_decay"])
+    default = forecaster("logistic").settings.weight_decay
+    others = set(search_space("logistic")["weight_decay"]) - {default}
+    assert sorted(w["weight_decay"] for w in drawn[1:]) == sorted(others)
+    assert draw_settings("logistic", 10, seed=0, fixed=search_space("logistic")) == [{}]
 
 
 def test_drawn_settings_never_override_the_fixed_ones(data, split, monkeypatch) -> None:

@@ -93,6 +93,7 @@ def test_failed_cell_is_one_line_and_exit_code_1(invoke) -> None:
     assert "2 cells failed: mend what FAILED says above, then run the same command." in result.stderr
     assert "to measure the other" not in result.stderr
     assert "Accuracy" in result.stdout
+    assert "Note: logistic is not shown for snare: all 2 of its cells failed." in result.stdout
 
 
 def test_what_failed_and_what_waits_are_told_apart(invoke) -> None:

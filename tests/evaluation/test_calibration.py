@@ -64,6 +64,22 @@ def test_equal_mass_bins_hold_equally_many_and_keep_ties_together():
     assert len(np.unique(equal_mass(tied, 15)[:40])) == 1
 
 
+@pytest.mark.parametrize("low_rows", [3, 20, 50, 80, 97])
+def test_two_values_make_two_bins_by_mass(low_rows):
+    confidence = np.repeat([0.5001, 0.9], [low_rows, 100 - low_rows])
+    assert len(np.unique(equal_mass(confidence, 15))) == 2
+    correct = np.concatenate([np.arange(low_rows) < 0.9 * low_rows, np.arange(100 - low_rows) < (100 - low_rows) / 2])
+    p, y = two_classes(confidence), (~correct).astype(int)
+    assert adaptive_ece(p, y) == pytest.approx(ece(p, y), abs=1e-12)
+    if low_rows == 50:
+        assert adaptive_ece(p, y) == pytest.approx(0.39995, abs=1e-12)
+
+
+def test_bins_by_mass_take_one_row_and_rows_that_are_all_equal():
+    assert adaptive_ece([[0.8, 0.2]], [0]) == pytest.approx(0.2)
+    assert adaptive_ece(two_classes([0.8] * 4), [0, 0, 0, 1]) == pytest.approx(0.05)
+
+
 def test_the_order_of_rows_does_not_matter():
     p, y = forecast(300)
     p = np.round(p, 1)

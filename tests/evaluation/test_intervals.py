@@ -70,6 +70,41 @@ def test_resamples_without_a_value_are_counted():
     assert found.samples + found.undefined == 200
 
 
+def test_a_metric_that_gives_nan_is_undefined_there():
+    def spread(x):
+        return float("nan") if len(np.unique(x)) < 2 else float(x.std())
+
+    found = bootstrap(spread, np.array([0.0, 0.0, 0.0, 1.0]), samples=400)
+    # the one that differs is absent from (3/4)^4 of resamples, alone in (1/4)^4
+    expected = 400 * ((3 / 4) ** 4 + (1 / 4) ** 4)
+    assert abs(found.undefined - expected) < 4 * np.sqrt(400 * 0.25)
+    assert found.samples + found.undefined == 400
+    assert 0.0 < found.low < found.high < 1.0
+    with pytest.raises(ArgumentError, match=r"metric: gave NaN on the rows as they are, expected a number\. Leave"):
+        bootstrap(lambda x: float("nan"), np.arange(4))
+
+
+def test_infinite_values_have_infinite_ends():
+    p, y = np.tile([[0.6, 0.4], [0.5, 0.5]], (10, 1)), np.zeros(20, dtype=int)
+    p[0] = 0.0, 1.0
+    found = bootstrap(nll, p, y, samples=300)
+    assert (found.estimate, found.high) == (np.inf, np.inf)
+    assert np.log(1 / 0.6) < found.low < np.log(2)
+    assert found.undefined == 0
+    pivoted = bootstrap(nll, p, y, samples=300, pivot=True)
+    assert (pivoted.low, pivoted.high) == (-np.inf, np.inf)
+    below = bootstrap(lambda p, y: -nll(p, y), p, y, samples=300)
+    assert below.low == -np.inf
+    assert below.high == pytest.approx(-found.low)
+
+
+def test_infinite_values_beyond_the_ends_change_nothing():
+    x = np.random.default_rng(0).random(199)
+    values = iter([1.0, np.inf, *x])
+    found = bootstrap(lambda rows: next(values), np.zeros(3), samples=200)
+    np.testing.assert_allclose([found.low, found.high], np.quantile([*x, 9.0], [0.025, 0.975]), rtol=1e-12)
+
+
 RNG = np.random.default_rng(7)
 P = RNG.dirichlet(np.ones(3), 80)
 Y = (P.cumsum(1) < RNG.random((80, 1))).sum(1)

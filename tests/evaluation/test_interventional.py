@@ -29,7 +29,7 @@ def test_simulated_truth_has_the_noise_that_the_docstring_says():
     q = np.full((4000, 4), 0.25)
     drawn = rng.multinomial(1000, q) / 1000
     noise = total_variation(q, drawn)
-    assert 0.8 < noise / np.sqrt(4 / (2 * np.pi * 1000)) < 1.0
+    assert noise == pytest.approx(np.sqrt((4 - 1) / (2 * np.pi * 1000)), rel=0.02)
 
 
 def test_entropy_equals_scipy():

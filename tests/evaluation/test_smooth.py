@@ -66,6 +66,14 @@ def test_a_constant_gap_is_found_and_truth_costs_nothing():
     assert smooth_ece(np.eye(3), [0, 1, 2]) == 0.0
 
 
+@pytest.mark.parametrize("rows", [1, 2, 5, 7, 1000])
+def test_all_certain_and_wrong_is_one_and_nearly_so_nearly(rows):
+    assert smooth_ece([[1.0, 0.0]] * rows, [1] * rows) == pytest.approx(1.0, abs=1e-6)
+    assert smooth_error(np.zeros(rows), np.ones(rows, dtype=bool)) == pytest.approx(1.0, abs=1e-6)
+    assert smooth_ece([[0.999, 0.001]] * rows, [1] * rows) == pytest.approx(0.999, abs=1e-6)
+    assert smooth_ece([[1 - 1e-15, 1e-15]] * rows, [0] * rows) == pytest.approx(0.0, abs=1e-6)
+
+
 def test_takes_the_top_label():
     confidence, correct = binary(80)
     confidence = 0.5 + confidence / 2

@@ -46,23 +46,35 @@ Rate = Annotated[float, Range("a finite number above 0", 0.0, least_is_allowed=F
 
 
 def check_params(owner: str, given: Iterable[str], allowed: Sequence[str]) -> None:
-    """Raise for the first name in ``given`` that is not ``allowed``."""
-    for name in given:
-        if name not in allowed:
-            close = get_close_matches(name, allowed, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
-            raise ArgumentError(f"{name!r} is not a setting of {owner}{hint}; allowed: {', '.join(allowed)}")
+    """Raise for the names in ``given`` that are not ``allowed``, all at once."""
+    unknown = [_unknown(owner, name, allowed) for name in given if name not in allowed]
+    if unknown:
+        raise ArgumentError(f"{'; '.join(unknown)}; allowed: {', '.join(allowed)}")
+
+
+def _unknown(owner: str, name: str, allowed: Sequence[str]) -> str:
+    close = get_close_matches(name, allowed, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"{name!r} is not a setting of {owner}{hint}"
 
 
 def check_values(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as Python's own numbers and words; raise for the first that its field does not allow.
+    """Return the values as Python's own numbers and words; raise for those that their fields do not allow, all at once.
 
     Args:
         kind: the settings class.
         given: values of some of its fields.
     """
     hints = get_type_hints(kind, include_extras=True)
-    return {name: _checked(name, value, hints[name]) for name, value in given.items()}
+    checked, faults = dict[str, Any](), list[ArgumentError | ArgumentTypeError]()
+    for name, value in given.items():
+        try:
+            checked[name] = _checked(name, value, hints[name])
+        except (ArgumentError, ArgumentTypeError) as fault:
+            faults.append(fault)
+    if faults:
+        raise type(faults[0])(". ".join(map(str, faults)))
+    return checked
 
 
 def _checked(name: str, value: Any, hint: Any) -> Any:

@@ -1,14 +1,14 @@
 """One tuning budget: the same number of trials for everybody, judged on the NLL of held-out outcomes.
 
-The first trial is the default setting; the others are drawn from the declared search space, none of them twice. The
-test origins of the split are never looked at. A trial is judged before any refit, so none refits: whoever fits the
-chosen setting does.
+The first trial is the default setting; the others are drawn from the declared search space, the default left out and
+none of them twice. The test origins of the split are never looked at. A trial is judged before any refit, so none
+refits: whoever fits the chosen setting does.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from types import MappingProxyType
@@ -78,19 +78,26 @@ def tune(
 def draw_settings(name: str, trials: int, seed: int, fixed: Container[str] = ()) -> list[dict[str, Any]]:
     """Return the default (nothing changed) and ``trials - 1`` different points of the search space.
 
-    Settings that are ``fixed`` are not drawn: trials that differ in nothing else would be the same fit.
+    Settings that are ``fixed`` are not drawn: trials that differ in nothing else would be the same fit. Nor is the
+    point of the space that spells the default out.
     """
     space = {setting: choices for setting, choices in search_space(name).items() if setting not in fixed}
-    if not space:
-        return [{}]
+    default = _defaults(name, space)
     points = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
     order = torch.randperm(len(points), generator=torch.Generator().manual_seed(seed)).tolist()
-    return [{}, *(points[k] for k in order[: trials - 1])]
+    others = [points[k] for k in order if points[k] != default]
+    return [{}, *others[: trials - 1]]
 
 
 def search_space(name: str) -> Mapping[str, Sequence[Any]]:
     """Return the declared choices per setting."""
     return SPHUNC_SEARCH if name == "sphunc" else forecaster_class(name).search
+
+
+def _defaults(name: str, settings: Iterable[str]) -> dict[str, Any]:
+    model = forecaster_class(name)()
+    holder = getattr(model, "settings", model)  # a peer keeps its settings together, SphUnc as attributes
+    return {setting: getattr(holder, setting) for setting in settings}
 
 
 def validation_nll(model: Any) -> float:

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sphunc.cli.benchmark_tables import show_sections
 from sphunc.errors import ArgumentError
+from sphunc.evaluation.benchmark.cells import expand
 from sphunc.evaluation.benchmark.engines import Engine, LocalEngine
 from sphunc.evaluation.benchmark.matrix import Matrix
 from sphunc.evaluation.benchmark.quick import quick_matrix
@@ -23,7 +24,7 @@ from sphunc.evaluation.benchmark.reading import read_matrix
 from sphunc.evaluation.benchmark.runner import Event, Report, run_matrix
 from sphunc.evaluation.benchmark.store import Progress as Stored
 from sphunc.evaluation.benchmark.store import Store
-from sphunc.evaluation.benchmark.summary import sections_of
+from sphunc.evaluation.benchmark.summary import absent_notes, sections_of
 
 ENGINES = ("local", "ray")
 RESULTS_FOLDER = Path("results")
@@ -134,6 +135,8 @@ def _print(matrix: Matrix, store: Store, report: Report, as_json: bool) -> None:
         typer.echo(json.dumps(_finite(content), indent=2, allow_nan=False))
         return
     show_sections(Console(), sections)
+    for note in absent_notes(report.table, expand(matrix), (event.cell for event in report.failed)):
+        Console().print(f"Note: {note}", highlight=False, markup=False)
 
 
 def _tell_end(console: Console, store: Store, report: Report, keep_old: bool) -> None:

@@ -32,7 +32,8 @@ def ece(probabilities: Numbers, labels: Numbers, *, bins: int = BINS, mask: Numb
 def adaptive_ece(probabilities: Numbers, labels: Numbers, *, bins: int = BINS, mask: Numbers | None = None) -> float:
     """Expected calibration error over bins that hold equally many rows (quantiles of the confidence).
 
-    Equal confidences stay in one bin, so the value does not depend on the order of the rows; ties make fewer bins.
+    Equal confidences stay in one bin, that of their middle rank, so the value does not depend on the order of the rows.
+    Ties make fewer bins; two values that each fill a bin never share one.
     """
     confidence, correct = top_label(probabilities, labels, mask)
     return binned_error(confidence, correct, equal_mass(confidence, bins))
@@ -130,6 +131,10 @@ def equal_width(confidence: Float[np.ndarray, " row"], bins: int) -> Int[np.ndar
 
 
 def equal_mass(confidence: Float[np.ndarray, " row"], bins: int) -> Int[np.ndarray, " row"]:
-    """Bin of each confidence between the quantiles of all; ties stay together."""
-    edges = np.unique(np.quantile(confidence, np.linspace(0.0, 1.0, at_least("bins", bins, 1) + 1)))
-    return np.searchsorted(edges[1:-1], confidence, side="right")
+    """Bin of each confidence by its rank among all; ties stay together, in the bin of their middle rank."""
+    bins = at_least("bins", bins, 1)
+    _, value, count = np.unique(confidence, return_inverse=True, return_counts=True)
+    last = np.cumsum(count) - 1
+    twice_middle = 2 * last - count + 1  # in whole numbers: a rank on the edge of a bin is on it exactly
+    bin_of_value = twice_middle * bins // max(2 * (len(confidence) - 1), 1)
+    return np.minimum(bin_of_value, bins - 1)[value]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,10 +20,11 @@ class Interval:
 
     Attributes:
         estimate: the metric on the rows as they are.
-        low, high: ends of the interval.
+        low, high: ends of the interval; infinite where resamples are.
         level: its nominal coverage.
         samples: resamples on which the metric was defined.
-        undefined: resamples on which it was not (an AUC when a resample holds one class only); they are left out.
+        undefined: resamples on which it was not (an AUC when a resample holds one class only, or a metric that gives
+            NaN); they are left out.
     """
 
     estimate: float
@@ -71,7 +73,7 @@ def bootstrap(
     samples, level, rng = at_least("samples", samples, 2), inside("level", level), generator(seed)
     rows = [to_array(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
     grouping = _group(clusters, _common_length(rows))
-    estimate = _number(metric(*rows))
+    estimate = _defined(_number(metric(*rows)))
     values = [_on_resample(metric, rows, grouping.draw(rng)) for _ in range(samples)]
     defined = np.array([value for value in values if value is not None])
     if 2 * len(defined) < samples:
@@ -85,10 +87,19 @@ def bootstrap(
 
 def _on_resample(metric: Callable[..., Any], rows: list[np.ndarray], index: Int[np.ndarray, " drawn"]) -> float | None:
     try:
-        return _number(metric(*(array[index] for array in rows)))
+        value = _number(metric(*(array[index] for array in rows)))
     except ArgumentError:
         # the metric took the rows themselves: only a degenerate resample can be at fault
         return None
+    return None if math.isnan(value) else value
+
+
+def _defined(estimate: float) -> float:
+    if math.isnan(estimate):
+        raise ArgumentError(
+            "metric: gave NaN on the rows as they are, expected a number. Leave out the rows on which it has none."
+        )
+    return estimate
 
 
 def _number(result: Any) -> float:
@@ -102,8 +113,20 @@ def _number(result: Any) -> float:
 
 
 def _ends(values: Float[np.ndarray, " sample"], estimate: float, level: float, pivot: bool) -> tuple[float, float]:
-    low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    return (float(2.0 * estimate - high), float(2.0 * estimate - low)) if pivot else (float(low), float(high))
+    low = _quantile(values, (1.0 - level) / 2.0, "lower")
+    high = _quantile(values, (1.0 + level) / 2.0, "higher")
+    if not pivot:
+        return low, high
+    below, above = 2.0 * estimate - high, 2.0 * estimate - low
+    # infinity less infinity: nothing bounds that end
+    return -math.inf if math.isnan(below) else below, math.inf if math.isnan(above) else above
+
+
+def _quantile(values: Float[np.ndarray, " sample"], share: float, outward: Literal["lower", "higher"]) -> float:
+    """Quantile between two values; next to an infinite one the outward of the two, as nothing lies between."""
+    neighbours = [np.quantile(values, share, method=side) for side in ("lower", "higher")]
+    finite = bool(np.isfinite(neighbours).all())
+    return float(np.quantile(values, share, method="linear" if finite else outward))
 
 
 def _common_length(rows: list[np.ndarray]) -> int:

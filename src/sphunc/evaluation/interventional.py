@@ -15,8 +15,8 @@ from sphunc.evaluation.inputs import Numbers, class_probabilities, counted, flat
 def total_variation(probabilities: Numbers, truth: Numbers, *, mask: Numbers | None = None) -> float:
     r"""Mean over rows of the total variation :math:`\tfrac12 \sum_c |p_c - q_c|` from the true law, in [0, 1].
 
-    A truth that was itself simulated with S draws has noise of about :math:`\sqrt{C / (2 \pi S)}` that no answer
-    can beat.
+    A truth that was itself simulated with S draws has noise of about :math:`\sqrt{(C - 1) / (2 \pi S)}` that no answer
+    can beat, for C classes that are equally likely; less for others.
     """
     p, q = _two_laws(probabilities, truth, mask)
     return float(0.5 * np.abs(p - q).sum(axis=1).mean())

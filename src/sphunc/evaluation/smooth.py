@@ -20,7 +20,7 @@ def smooth_ece(probabilities: Numbers, labels: Numbers, *, mask: Numbers | None 
               \qquad \text{smECE} = \sigma^* \text{ with } \text{smECE}_{\sigma^*} = \sigma^*
 
     :math:`K_\sigma` is the Gaussian kernel reflected at 0 and 1. Continuous in the forecasts, no bins to choose.
-    Accurate to 1e-4.
+    It is 1 at most, when every forecast is certain and wrong: no width changes the error then. Accurate to 1e-4.
     """
     return smooth_error(*top_label(probabilities, labels, mask))
 
@@ -30,6 +30,8 @@ def smooth_error(confidence: Float[np.ndarray, " row"], correct: Bool[np.ndarray
     spectrum = _residual_spectrum(confidence, correct)
     if _error_at(0.0, spectrum) == 0.0:
         return 0.0
+    if _error_at(1.0, spectrum) >= 1.0:  # never above 1 but for rounding, so 1 itself is the fixed point
+        return 1.0
     return float(brentq(lambda width: _error_at(width, spectrum) - width, 0.0, 1.0, xtol=1e-8))  # pyright: ignore[reportArgumentType]
 
 

@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 import torch
 
+from sphunc.cli.benchmark_tables import TITLES
 from sphunc.errors import DataError
-from sphunc.evaluation.benchmark.checking import allowed, check_matrix, settings_fault
+from sphunc.evaluation.benchmark.checking import _system_read, allowed, check_matrix, settings_fault
 from sphunc.evaluation.benchmark.matrix import Matrix
 from sphunc.evaluation.benchmark.reading import make_matrix
 from sphunc.io import write_tables
@@ -58,8 +59,8 @@ def test_variant_that_does_not_fit_all_models_names_those_that_it_fits() -> None
 
 def test_fault_of_a_model_is_told_once_however_many_variants_there_are() -> None:
     variants = [{"name": "a"}, {"name": "b", "settings": {"dropout": 0.1}}]
-    models = [{"name": "hypergcn", "label": "majority", "settings": {"width": 0}}]
-    assert faults(models=models, variants=variants) == [
+    models = [{"name": "hypergcn", "settings": {"width": 0}}]
+    assert faults(models=models, variants=variants, reference="hypergcn") == [
         "models[0].settings: width is 0; give a whole number, 1 or more."
     ]
 
@@ -184,6 +185,42 @@ def test_faults_of_every_kind_come_at_once(tmp_path: Path) -> None:
         "seeds: 0 stands there 2",
     ):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("label", "system"),
+    [
+        ("sphunc", "sphunc"),
+        ("SphUnc", "sphunc"),
+        ("CI-GNN", "cignn"),
+        ("SS-HGNN", "sshgnn"),
+        ("causal-sphhn", "causal_sphhn"),
+        ("Causal-SphHN", "causal_sphhn"),
+        ("persistence", "persistence"),
+    ],
+)
+def test_label_that_names_another_system_is_refused(label: str, system: str) -> None:
+    (fault,) = faults(models=["majority", {"name": "majority", "label": label}])
+    assert fault == (
+        f"models[1].label: got {label!r}, which names the system {system!r}, but this one is 'majority'. "
+        "Give it a label of its own, such as 'majority, mine'."
+    )
+
+
+def test_label_that_is_the_systems_own_name_is_no_fault_but_two_that_read_alike_are() -> None:
+    assert faults(models=["majority", {"name": "sphunc", "label": "SphUnc"}]) == []
+    assert faults(models=["majority", {"name": "majority", "label": "majority, mine"}]) == []
+    assert faults(models=["majority", {"name": "majority", "label": "Majority"}]) == [
+        "models: 'majority' stands there 2 times. Give one of them another label."
+    ]
+    assert faults(models=["majority", {"name": "logistic", "label": "Oracle"}]) == [
+        "models: 'Oracle' is what the ceiling of a world is called. Give that model another label."
+    ]
+
+
+def test_every_printed_name_is_read_as_its_system() -> None:
+    for name, title in TITLES.items():
+        assert _system_read(title).replace("_", "-") == name
 
 
 def test_allowed_names_the_one_that_was_meant() -> None:

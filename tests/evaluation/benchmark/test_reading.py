@@ -79,6 +79,17 @@ def test_fault_is_named_with_its_remedy(change: dict, message: str) -> None:
     assert "Mend the file and run again" in str(fault.value)
 
 
+@pytest.mark.parametrize("value", ["thirty", True, [30], None])
+def test_a_knob_that_is_no_number_is_one_fault(value) -> None:
+    content = {"name": "a", "models": ["majority"], "seeds": [0]}
+    with pytest.raises(DataError) as refused:
+        make_matrix({**content, "data": [{"world": "snare", "knobs": {"agents": value}}]}, "mine.toml")
+    assert str(refused.value).splitlines()[:2] == [
+        "mine.toml: 1 fault",
+        f"  data[0].knobs.agents: got {value!r}; give a number, such as 1.",
+    ]
+
+
 def test_all_faults_are_listed_at_once() -> None:
     with pytest.raises(DataError, match=r"(?s)2 faults.*seeds.*trials"):
         make_matrix({**SMALL, "seeds": [], "trials": 0})

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from sphunc.evaluation import compare, corrected_resampled_t, holm
-from sphunc.evaluation.benchmark.summary import sections_of, standing, with_oracle_share
+from sphunc.evaluation.benchmark.cells import Cell
+from sphunc.evaluation.benchmark.summary import absent_notes, sections_of, standing, with_oracle_share
 
 NLL = {
     "sphunc": [0.50, 0.52, 0.49],
@@ -168,6 +169,21 @@ def test_too_few_seeds_are_said_plainly() -> None:
     assert single.tests["nll"] == {}
     (absent,) = sections_of(rows().filter(pl.col("label") != "sphunc"), "sphunc")
     assert absent.notes[0].startswith("sphunc has no finished cell here")
+
+
+def test_a_system_whose_cells_failed_is_named_where_it_is_not_shown() -> None:
+    place = {"data": {"world": "snare"}, "data_label": "snare"}
+    lost = [Cell("logistic", "plain", variant=v, seed=s, **place) for v in ("default", "far") for s in (0, 1)]
+    kept = [Cell("majority", "majority", variant="default", seed=s, **place) for s in (0, 1)]
+    table = pl.DataFrame([{"label": "majority", "data": "snare", "variant": "default"}])
+    assert list(absent_notes(table, [*lost, *kept], [*lost[:3], kept[1]])) == [
+        "plain is not shown for snare: all 2 of its cells failed.",
+        "plain is not shown for snare, far: 1 of its 2 cells failed.",
+    ]
+    assert list(absent_notes(pl.DataFrame(), lost[:1], lost[:1])) == [
+        "plain is not shown for snare: its only cell failed."
+    ]
+    assert list(absent_notes(table, kept, ())) == []
 
 
 def test_sections_follow_data_in_order() -> None:

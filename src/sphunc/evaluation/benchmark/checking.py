@@ -175,17 +175,40 @@ def _classes_seen(data: TemporalHypergraph) -> list[str]:
 
 def _name_faults(matrix: Matrix) -> Iterator[str]:
     known = [model.called for model in matrix.models]
+    yield from _borrowed(matrix)
     for i, variant in enumerate(matrix.variants):
         for name in sorted(set(variant.models or ()) - set(known)):
             yield f"variants[{i}].models: got {name!r}. {allowed(name, known)}"
-    if ORACLE in known:
-        yield f"models: {ORACLE!r} is what the ceiling of a world is called. Give that model another label."
+    for called in dict.fromkeys(called for called in known if _system_read(called) == ORACLE):
+        yield f"models: {called!r} is what the ceiling of a world is called. Give that model another label."
     if matrix.reference not in known:
         yield f"reference: got {matrix.reference!r}. {allowed(matrix.reference, known)}"
-    yield from _repeated("models", known, "Give one of them another label")
+    read = [_system_read(called) or called for called in known]
+    yield from _repeated("models", read, "Give one of them another label")
     yield from _repeated("data", [data.called for data in matrix.data], "Give one of them another label")
     yield from _repeated("variants", [variant.name for variant in matrix.variants], "Name them apart")
     yield from _repeated("seeds", list(matrix.seeds), "Give each seed once")
+
+
+def _borrowed(matrix: Matrix) -> Iterator[str]:
+    """Labels under which a system would stand in the tables as another one."""
+    for i, model in enumerate(matrix.models):
+        system = _system_read(model.called)
+        if model.label and system in FORECASTERS and model.name in FORECASTERS and system != model.name:
+            yield (
+                f"models[{i}].label: got {model.label!r}, which names the system {system!r}, but this one is "
+                f"{model.name!r}. Give it a label of its own, such as {f'{model.name}, mine'!r}."
+            )
+
+
+def _system_read(called: str) -> str:
+    """The system that a reader takes a label for, whatever its capitals and hyphens; empty if for none."""
+    systems = {_letters(name): name for name in (*FORECASTERS, ORACLE)}
+    return systems.get(_letters(called), "")
+
+
+def _letters(name: str) -> str:
+    return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def _repeated(field: str, values: list[Any], remedy: str) -> Iterator[str]:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    WrapValidator,
+    field_validator,
+)
 from pydantic_core import PydanticCustomError
 
 
@@ -16,10 +27,18 @@ def _no_flag(value: Any) -> Any:
     return value
 
 
+def _one_fault(value: Any, check: Callable[[Any], Any]) -> Any:
+    """Refuse with one fault: pydantic has one for each kind of number, in a field of that name."""
+    try:
+        return check(value)
+    except ValidationError:
+        raise PydanticCustomError("number", "give a number, such as 1") from None
+
+
 Name = Annotated[str, Field(min_length=1, pattern=r"^[\w][\w .,+-]*$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31), BeforeValidator(_no_flag)]
 Count = Annotated[int, Field(ge=1), BeforeValidator(_no_flag)]
-Knob = Annotated[int | float, BeforeValidator(_no_flag)]
+Knob = Annotated[int | float, WrapValidator(_one_fault), BeforeValidator(_no_flag)]
 Settings = dict[str, Any]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from sphunc.evaluation.benchmark.cells import ORACLE
+from sphunc.evaluation.benchmark.cells import ORACLE, Cell
 from sphunc.evaluation.significance import PairedTest, corrected_resampled_t, holm, wilcoxon_limit
 
 TRIVIAL = ("majority", "persistence", "logistic")
@@ -147,6 +148,21 @@ def with_oracle_share(table: pl.DataFrame) -> pl.DataFrame:
     gap = pl.col("_trivial") - pl.col("_oracle")
     share = pl.when(gap > 0).then((pl.col("_trivial") - pl.col("nll")) / gap)
     return joined.with_columns(share.alias("oracle_share")).drop("_trivial", "_oracle")
+
+
+def absent_notes(table: pl.DataFrame, cells: Iterable[Cell], failed: Iterable[Cell]) -> Iterator[str]:
+    """Name every system that stands in no table of a data set, because its cells there failed."""
+    shown = set(table.select("label", "data", "variant").iter_rows()) if table.height else set()
+    planned, lost = Counter(map(_place, cells)), Counter(map(_place, failed))
+    for (label, data, variant), count in lost.items():
+        if (label, data, variant) not in shown:
+            total, where = planned[label, data, variant], data if variant == DEFAULT else f"{data}, {variant}"
+            many = f"all {total} of its cells" if count == total > 1 else f"{count} of its {total} cells"
+            yield f"{label} is not shown for {where}: {'its only cell' if total == 1 else many} failed."
+
+
+def _place(cell: Cell) -> tuple[str, str, str]:
+    return cell.label, cell.data_label, cell.variant
 
 
 def standing(values: Iterable[float]) -> Standing:
