@@ -18,7 +18,6 @@ import torch
 
 from sphunc._typing import Whole
 from sphunc.baselines.registry import forecaster, forecaster_class
-from sphunc.baselines.trivial import Trivial
 from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import Split, TemporalHypergraph
@@ -95,9 +94,10 @@ def search_space(name: str) -> Mapping[str, Sequence[Any]]:
 
 
 def _defaults(name: str, settings: Iterable[str]) -> dict[str, Any]:
+    """Default values of those ``settings`` that a system has."""
     model = forecaster_class(name)()
     holder = getattr(model, "settings", model)  # a peer keeps its settings together, SphUnc as attributes
-    return {setting: getattr(holder, setting) for setting in settings}
+    return {setting: getattr(holder, setting) for setting in settings if hasattr(holder, setting)}
 
 
 def validation_nll(model: Any) -> float:
@@ -121,4 +121,4 @@ def _try(
 
 def _held_out_only(name: str) -> dict[str, Any]:
     """What leaves a refit out, where there is one: the score is that of the pass before it."""
-    return {} if issubclass(forecaster_class(name), Trivial) else {"refit": False}
+    return dict.fromkeys(_defaults(name, ["refit"]), False)

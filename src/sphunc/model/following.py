@@ -2,9 +2,9 @@ r"""What an outcome says about the next one beside the state: a table from class
 
 .. math:: z \leftarrow z + F_{y_t}, \qquad y_t \text{ the class at the origin, where it is known}
 
-A state is read where outcomes are evidence for it: somebody who was a is expected to be a again. That a turns into b
-(turns taken, stages passed, something adopted and never given up) a table says. It is found before the first pass, and
-counts only where it tells the outcomes of agents better who had no part in it; elsewhere states say all there is.
+A state is read where outcomes are evidence for it: somebody who was a is expected to be a again. That a turns into b a
+table says. It is found before the first pass, and counts only where it tells the outcomes of agents who had no part in
+it better than that they stay as they are, which states come to say by themselves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sphunc.model.run import Run
 
 PRIOR_DEVIATION = 2.0
 """Of every entry around 0."""
-LEAST_GAIN = 0.02
+LEAST_GAIN = 0.05
 """In nats per outcome of agents that a table was not found from; it also has to be twice its standard error."""
 MOST_STEPS = 100
 
@@ -98,11 +98,18 @@ def find_table(
     """
     z, told, truth = logits.double(), told.double(), truth.unsqueeze(1)
     gain = torch.zeros(len(truth), dtype=torch.float64, device=truth.device)
+    stay, entries = _shapes(z.shape[1], z.device)
     for half in (agent % 2 == 0, agent % 2 == 1):
-        table = _likeliest(z[~half], told[~half], truth[~half], law)
-        without = law(z[half]).gather(1, truth[half]).squeeze(1)
-        gain[half] = _score(z[half], told[half], truth[half], table, law) - without
-    return _likeliest(z, told, truth, law) if _is_certain(gain, agent) else None
+        rest, judged = (z[~half], told[~half], truth[~half]), (z[half], told[half], truth[half])
+        staying, table = _likeliest(*rest, law, stay, least=0.0), _likeliest(*rest, law, entries)
+        gain[half] = _score(*judged, table, law) - _score(*judged, staying, law)
+    return _likeliest(z, told, truth, law, entries) if _is_certain(gain, agent) else None
+
+
+def _shapes(classes: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Tables that add up to others ``[P, C, C]``: to those by which everybody stays, and to all."""
+    one = torch.eye(classes * classes, dtype=torch.float64, device=device).view(-1, classes, classes)
+    return torch.eye(classes, dtype=torch.float64, device=device).unsqueeze(0), one
 
 
 def _score(logits: Tensor, told: Tensor, truth: Tensor, table: Tensor, law: Law) -> Tensor:
@@ -119,17 +126,19 @@ def _is_certain(gain: Tensor, agent: Tensor) -> bool:
     return float(mean) > max(LEAST_GAIN, 2 * float(error))
 
 
-def _likeliest(logits: Tensor, told: Tensor, truth: Tensor, law: Law) -> Tensor:
-    classes, device = logits.shape[1], logits.device
+def _likeliest(
+    logits: Tensor, told: Tensor, truth: Tensor, law: Law, shapes: Tensor, *, least: float | None = None
+) -> Tensor:
+    """Find the likeliest table among sums of ``shapes``, none of them with a weight below ``least``."""
 
     @torch.enable_grad()
     def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        free = torch.tensor(point, dtype=torch.float64, device=device, requires_grad=True)
-        fit = _score(logits, told, truth, free.view(classes, classes), law).sum()
+        free = torch.tensor(point, dtype=torch.float64, device=logits.device, requires_grad=True)
+        fit = _score(logits, told, truth, torch.einsum("p,pij->ij", free, shapes), law).sum()
         loss = (free / PRIOR_DEVIATION).square().sum() / 2.0 - fit
         (gradient,) = torch.autograd.grad(loss, free)
         return float(loss.detach()), gradient.cpu().numpy()
 
-    begun = np.zeros(classes * classes)
-    found: Any = minimize(objective, begun, jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS})
-    return torch.tensor(found.x, device=device).view(classes, classes)
+    options: dict[str, Any] = {"bounds": [(least, None)] * len(shapes), "options": {"maxiter": MOST_STEPS}}
+    found: Any = minimize(objective, np.zeros(len(shapes)), jac=True, method="L-BFGS-B", **options)
+    return torch.einsum("p,pij->ij", torch.tensor(found.x, device=logits.device), shapes)
