@@ -64,13 +64,23 @@ def test_a_refit_leaves_the_held_out_score_and_keeps_sureness(data, split) -> No
     plan = make_plan(data, 1, split)
     held, final = fit(data, plan, refit=False), fit(data, plan)
     assert (final.validation, final.epochs) == (held.validation, held.epochs)
-    assert torch.allclose(final.scale.mean, learn_scale(data, plan.stop).mean)
+    assert torch.equal(final.scale.mean, learn_scale(data, plan.train_stop).mean)
     seen = data.window(0, plan.stop)
     rows = targets_of(seen, 1, plan.calibration).mask
     sure = [
         one.temperature.apply(outlook_of(log_probabilities(one, seen)).rows(rows)).sureness() for one in (held, final)
     ]
     assert sure[1] == pytest.approx(sure[0], abs=1e-3)
+
+
+def test_a_refit_goes_on_from_the_trained_network_for_a_third_of_the_passes(data, split) -> None:
+    plan = make_plan(data, 1, split)
+    rate, passes = 1e-4, 9
+    held, final = (fit(data, plan, refit=refit, epochs=passes, learning_rate=rate) for refit in (False, True))
+    assert held.epochs == passes
+    pairs = zip(held.network.parameters(), final.network.parameters(), strict=True)
+    moved = max(float((a - b).detach().abs().max()) for a, b in pairs)
+    assert 2 * rate < moved < 3.1 * rate  # a step of AdamW from its start is at most as long as its rate
 
 
 @torch.no_grad()

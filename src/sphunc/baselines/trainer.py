@@ -1,8 +1,9 @@
 """The one trainer: AdamW, early stopping on held-out NLL, temperature on what is kept for calibration.
 
 The plan is that of SphUnc (:mod:`sphunc.model.plan`): later times are held out, or, where times are too few, agents in
-folds. Held-out outcomes choose the number of passes and the temperature; then a fresh network learns from every outcome
-that may be seen for that many passes, as SphUnc learns on from them.
+folds. Held-out outcomes choose the number of passes and the temperature. Where times were held out, the trained network
+then goes on with every outcome that may be seen, for a third of these passes, as SphUnc does; where agents were, there
+is a network per fold, and a fresh one learns from all agents for as many passes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sphunc.baselines.settings import Count, Rate, Several, Weight
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, carry_over, fit_temperature
+from sphunc.model.fitting import REFIT_SHARE
 from sphunc.model.outlook import Outlook, merge
 from sphunc.model.plan import Plan
 from sphunc.model.targets import Targets, folds_of, targets_of
@@ -41,8 +43,8 @@ class Training:
         epochs: most passes.
         patience: passes without improvement before training ends.
         folds: parts of the agents where agents are held out.
-        refit: whether the network learns from validation and calibration outcomes too, once these have chosen the
-            number of passes and the temperature.
+        refit: whether the trained network goes on with validation and calibration outcomes too, once these have
+            chosen the number of passes and the temperature.
     """
 
     learning_rate: Rate = 5e-3
@@ -87,6 +89,11 @@ class Learner:
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), GRADIENT_CLIP)
         self.optimizer.step()
+
+    def run(self, epochs: int) -> None:
+        """Take so many steps."""
+        for epoch in range(epochs):
+            self.step(epoch)
 
     @torch.no_grad()
     def forecast(self, panel: Panel) -> Float[Tensor, "time agent class"]:
@@ -137,11 +144,11 @@ def _by_times(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings:
     trained = Trained(learner.network.eval(), law, scale, best.epoch + 1, best.score)
     if not settings.refit:
         return trained
-    scale = learn_scale(seen, plan.stop)
     panel, targets = make_panel(seen, scale, data.num_classes), targets_of(seen, plan.horizon, plan.everything)
-    final = _learn_all(make, panel, targets, settings, seed, trained.epochs)
+    final = _set_up(learner.network, panel, targets, settings, _generator(seed, STEPS, 1, data.device))
+    final.run(math.ceil(trained.epochs * REFIT_SHARE))
     rows = [outlook_of(forecasts).rows(held.mask) for forecasts in (whole, final.forecast(panel))]
-    return replace(trained, network=final.network.eval(), temperature=carry_over(law, *rows), scale=scale)
+    return replace(trained, network=final.network.eval(), temperature=carry_over(law, *rows))
 
 
 def _by_agents(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int) -> Trained:
@@ -153,19 +160,10 @@ def _by_agents(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings
     fold = folds_of(data.num_nodes, count, _generator(seed, FOLDS, 0, data.device))
     learners = [_learner(make, panel, targets.only(fold != k), settings, seed, k + 1) for k in range(count)]
     best = _train(learners, panel, targets, fold, settings)
-    final = _learn_all(make, panel, targets, settings, seed, best.epoch + 1)
+    final = _learner(make, panel, targets, settings, seed, 0)
+    final.run(best.epoch + 1)
     law = fit_temperature(outlook_of(best.held), targets.latest(FEWEST_TO_CALIBRATE))
     return Trained(final.network.eval(), law, scale, best.epoch + 1, best.score)
-
-
-def _learn_all(
-    make: MakeNetwork, panel: Panel, targets: Targets, settings: Training, seed: int, epochs: int
-) -> Learner:
-    """Learn anew from all outcomes that may be seen, for as many passes as held-out ones chose."""
-    final = _learner(make, panel, targets, settings, seed, 0)
-    for epoch in range(epochs):
-        final.step(epoch)
-    return final
 
 
 def _train(learners: list[Learner], watched: Panel, judged: Targets, fold: Tensor | None, settings: Training) -> Best:
@@ -218,10 +216,16 @@ def _learner(make: MakeNetwork, panel: Panel, targets: Targets, settings: Traini
     network = make(_generator(seed, WEIGHTS, 0, "cpu")).to(device)
     with torch.no_grad():
         network.spatial.prepare(panel)
+    return _set_up(network, panel, targets, settings, _generator(seed, STEPS, index, device))
+
+
+def _set_up(
+    network: ForecastNetwork, panel: Panel, targets: Targets, settings: Training, generator: torch.Generator
+) -> Learner:
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, foreach=False
     )
-    return Learner(network, optimizer, _generator(seed, STEPS, index, device), panel, targets)
+    return Learner(network, optimizer, generator, panel, targets)
 
 
 def _generator(seed: int, stream: int, index: int, device: torch.device | str) -> torch.Generator:
