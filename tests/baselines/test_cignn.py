@@ -67,9 +67,14 @@ def test_divergence_agrees_with_torch() -> None:
     assert torch.allclose(divergence(mu, log_sigma), theirs.sum(-1), atol=1e-5)
 
 
-def test_edges_run_from_everybody_met_so_far() -> None:
+def test_edges_run_from_the_co_members_of_now() -> None:
     _, panel = small()
-    source, target = edges_in(panel)
+    assert sorted(edges_in(panel, "now").T.tolist()) == sorted(adjacency_in(panel).pairs.T.tolist())
+
+
+def test_edges_run_from_everybody_met_so_far_where_asked() -> None:
+    _, panel = small()
+    source, target = edges_in(panel, "met")
     agents = panel.num_agents
     assert bool((source // agents == target // agents).all())
     per_time = torch.bincount(target // agents, minlength=panel.num_times)
@@ -134,13 +139,16 @@ def test_influence_is_the_mean_mask_and_has_a_direction() -> None:
 def test_an_agent_that_met_nobody_has_a_state() -> None:
     _, panel = small()
     model = encoder(panel)
-    alone = torch.bincount(edges_in(panel)[1], minlength=panel.groups.num_nodes) == 0
+    alone = torch.bincount(edges_in(panel, "now")[1], minlength=panel.groups.num_nodes) == 0
     assert bool(alone.any())
     assert torch.isfinite(model(panel).state[alone]).all()
 
 
 def test_settings_reach_the_network() -> None:
-    model = CIGNN(width=8, layers=1, causal=4).make_spatial(10, 4, generator())
+    model = CIGNN(width=8, layers=1, causal=4, edges="met").make_spatial(10, 4, generator())
     assert isinstance(model, CIGNNEncoder)
     assert len(model.layers) == 1
     assert model.mixing.shape == (4, 4)
+    _, panel = small()
+    other = encoder(panel, dataclasses.replace(SETTINGS, edges="met"))
+    assert not torch.allclose(other(panel).state, encoder(panel)(panel).state)

@@ -70,7 +70,7 @@ def test_the_least_that_is_allowed_can_be_fitted(name, data, split) -> None:
             continue
         if isinstance(field.default, int):
             least.setdefault(field.name, 2 if (name, field.name) == ("causal_sphhn", "width") else 1)
-        elif field.name not in ("learning_rate", "pairs"):
+        elif field.name not in ("learning_rate", "pairs", "edges"):
             least.setdefault(field.name, 0)
     forecast = forecaster(name, **least).fit(data, split).predict(data)
     assert forecast.probabilities.isfinite().all()

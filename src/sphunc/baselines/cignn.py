@@ -20,8 +20,9 @@ with the information terms of :mod:`~sphunc.baselines.cignn_information` on at m
 Deviations
 
 - The original classifies graphs; here each agent at each time is classified, without pooling, and the edges j -> i run
-  from everybody whom i met so far, at the origin t to the outcome at t + 1: a lag of one. "Granger" in the original
-  means conditional predictive information, not a lag.
+  from co-members at the origin t to the outcome at t + 1: a lag of one. "Granger" in the original means conditional
+  predictive information, not a lag. With ``edges="met"`` they run from everybody whom i met so far; the groups of now
+  are then lost among all others.
 - M is free, so that the mask has a direction; M = I, the start, is the original symmetric score. One sigmoid, not the
   three nested ones of the published code, which squeeze all masks into (0.62, 0.68).
 - One stage instead of two: in the published second stage the information terms hold no trainable parameter. Here they
@@ -34,7 +35,7 @@ Deviations
   0.01 and 0.1, where the published first stage has 0.001 and 0.01: there nothing else teaches the encoder, here the NLL
   does too. Parts of 24 and 8 and a width of 32 stand for 56 and 8 and 128.
 - Mean instead of sum over neighbours and layer instead of batch normalisation, as degrees differ by two orders.
-- At most ``EDGES`` edges in all, and at least 4 per agent: those met most often, then the nearest in features.
+- At most ``EDGES`` edges in all, and at least 4 per agent: those sharing most groups, then the nearest in features.
 
 Native influence: the mean over times of :math:`m_{ji}`, directed.
 """
@@ -43,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -70,6 +71,7 @@ class CIGNNSettings(PeerSettings):
     Attributes:
         width: units of the classifier and of the encoder.
         layers: masked layers of the classifier.
+        edges: along which it classifies: from co-members "now", or from all "met" so far.
         causal: size of the causal part.
         other: size of the non-causal part.
         reconstruction: weight of the autoencoder.
@@ -79,6 +81,7 @@ class CIGNNSettings(PeerSettings):
 
     width: Count = 32
     layers: Count = 2
+    edges: Literal["now", "met"] = "now"
     causal: Count = 24
     other: Count = 8
     reconstruction: Weight = 0.05
@@ -136,9 +139,12 @@ def adjacency_in(panel: Panel) -> Adjacency:
 
 
 @per_panel
-def edges_in(panel: Panel) -> Tensor:
-    """Edges of the classifier: everybody met so far, within the budget of edges."""
-    pairs, count = pairs_so_far(panel.groups, panel.num_times, panel.num_agents)
+def edges_in(panel: Panel, which: str) -> Tensor:
+    """Edges of the classifier, within the budget of edges: from co-members "now", or from all "met" so far."""
+    if which == "now":
+        pairs, count = pair_counts(panel.groups)
+    else:
+        pairs, count = pairs_so_far(panel.groups, panel.num_times, panel.num_agents)
     most = max(EDGES // max(panel.groups.num_nodes, 1), FEWEST_NEIGHBOURS)
     return closest(pairs, count, panel.features.flatten(0, 1), most)[0]
 
@@ -181,7 +187,7 @@ class CIGNNEncoder(SpatialEncoder):
         if generator is not None:
             noise = torch.randn(mu.shape, generator=generator, device=mu.device)
             z = mu + log_sigma.exp() * noise
-        edges = edges_in(panel)
+        edges = edges_in(panel, self.settings.edges)
         mask = edge_mask(z[:, : self.settings.causal], self.mixing, edges)
         h = torch.relu(self.embed(drop(panel.flat, self.settings.dropout, generator)))
         for layer in self.layers:
@@ -241,6 +247,7 @@ class CIGNN(InfluencePeer):
         "learning_rate": (1e-3, 5e-3, 1e-2),
         "width": (32, 64),
         "dropout": (0.1, 0.3, 0.5),
+        "edges": ("now", "met"),
         "relevance": (0.01, 0.1, 1.0),
     }
     settings: CIGNNSettings
