@@ -49,11 +49,12 @@ def test_layer_is_its_equation() -> None:
     layer = Layer(8, generator())
     h = torch.nn.functional.normalize(torch.randn(panel.groups.num_nodes, 8, generator=generator(1)), dim=-1)
     reliability, parents = torch.rand(len(h), generator=generator(2)), torch.tensor([[0, 1], [2, 2]])
+    trust = torch.tensor([0.9, 0.4])
     m = dispersed_attention(h, reliability, torch.tensor(5.0), panel.groups)
-    c = parent_messages(h, parents, 10.0)
+    c = parent_messages(h, parents, trust, 10.0)
     new = h + torch.relu(m @ layer.member.weight.T) @ layer.out.weight.T + c @ layer.parent.weight.T
     expected = torch.nn.functional.normalize(new, dim=-1)
-    assert torch.allclose(layer(h, reliability, panel.groups, parents, 0.3, None), expected, atol=1e-5)
+    assert torch.allclose(layer(h, reliability, panel.groups, parents, trust, 0.3, None), expected, atol=1e-5)
 
 
 def test_state_is_a_direction_and_the_entropy_of_its_belief() -> None:
@@ -77,8 +78,9 @@ def test_entropy_and_reliability_train_the_concentration() -> None:
 def test_granger_parents_are_heard_and_others_are_not() -> None:
     _, panel = small()
     model = encoder(panel)
-    parents = model.parents_in(panel)
+    parents, trust = model.parents_in(panel)
     assert parents.shape[1] > 0
+    assert float(trust.min()) >= 1 - SETTINGS.discovery
     silent = CausalSphHNEncoder(panel.num_inputs, panel.features.shape[-1], SETTINGS, generator())
     targets = torch.zeros(panel.num_agents, dtype=torch.bool)
     targets[parents[1]] = True
@@ -86,14 +88,25 @@ def test_granger_parents_are_heard_and_others_are_not() -> None:
     assert bool(apart[:, targets].any(0).all())
 
 
+def test_at_the_default_most_agents_have_parents_and_at_the_published_rate_few() -> None:
+    _, panel = small()
+    with_parents = []
+    for settings in (CausalSphHNSettings(), CausalSphHNSettings(discovery=0.01)):
+        made = CausalSphHNEncoder(panel.num_inputs, panel.features.shape[-1], settings, generator())
+        made.prepare(panel)
+        with_parents.append(len(made.parents_in(panel)[0][1].unique()) / panel.num_agents)
+    assert with_parents[0] > 0.6
+    assert with_parents[1] < 0.2
+
+
 def test_mask_follows_agents_by_id_and_new_agents_have_no_parents() -> None:
     _, panel = small()
     model = encoder(panel)
     turned = dataclasses.replace(panel, agents=panel.agents[::-1])
-    flipped = panel.num_agents - 1 - model.parents_in(panel)
-    assert set(map(tuple, model.parents_in(turned).T.tolist())) == set(map(tuple, flipped.T.tolist()))
+    flipped = panel.num_agents - 1 - model.parents_in(panel)[0]
+    assert set(map(tuple, model.parents_in(turned)[0].T.tolist())) == set(map(tuple, flipped.T.tolist()))
     strangers = dataclasses.replace(panel, agents=tuple(f"new-{i}" for i in range(panel.num_agents)))
-    assert model.parents_in(strangers).shape == (2, 0)
+    assert [part.shape for part in model.parents_in(strangers)] == [(2, 0), (0,)]
     assert torch.isfinite(model(strangers).state).all()
 
 
@@ -103,7 +116,7 @@ def test_influence_puts_the_mask_first() -> None:
     candidates = agent_pairs(panel.groups, panel.num_agents)
     score = model.influence(panel, candidates)
     first = candidates[:, score.argsort(descending=True)[: model.parents.shape[1]]]
-    mask = set(map(tuple, model.parents_in(panel).T.tolist()))
+    mask = set(map(tuple, model.parents_in(panel)[0].T.tolist()))
     assert set(map(tuple, first.T.tolist())) == mask
 
 
@@ -113,5 +126,6 @@ def test_mask_is_saved_with_the_model(tmp_path: Path) -> None:
     model.save(tmp_path / "peer")
     again = CausalSphHN.load(tmp_path / "peer")
     assert torch.equal(again.network_.spatial.parents, model.network_.spatial.parents)
+    assert torch.equal(again.network_.spatial.trust, model.network_.spatial.trust)
     assert again.network_.spatial.parents.shape[1] > 0
     assert torch.equal(again.predict(data).probabilities, model.predict(data).probabilities)

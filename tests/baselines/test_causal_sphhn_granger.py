@@ -5,12 +5,13 @@ import torch
 
 from sphunc.baselines.causal_sphhn_granger import (
     digests,
-    granger_mask,
+    discovery_rates,
     granger_p_values,
     leading_components,
     place_links,
 )
 from sphunc.causal.candidates import all_pairs
+from sphunc.causal.peers import false_discovery
 
 
 def chain(times: int = 12, agents: int = 6, dim: int = 4) -> torch.Tensor:
@@ -26,9 +27,17 @@ def chain(times: int = 12, agents: int = 6, dim: int = 4) -> torch.Tensor:
 def test_planted_link_is_found_in_its_direction() -> None:
     links = all_pairs(6)
     p_value = granger_p_values(chain(), links)
-    chosen = links[:, granger_mask(p_value, 0.01)].T.tolist()
+    chosen = links[:, discovery_rates(p_value) <= 0.01].T.tolist()
     assert chosen == [[0, 1]]
     assert links[:, p_value.argmin()].tolist() == [0, 1]
+
+
+def test_rates_by_hand_and_as_benjamini_and_hochberg_choose() -> None:
+    by_hand = discovery_rates(torch.tensor([0.8, 0.01, 0.04, 0.03], dtype=torch.double))
+    assert torch.allclose(by_hand, torch.tensor([0.8, 0.04, 0.16 / 3, 0.16 / 3], dtype=torch.double))
+    p_value = torch.rand(200, generator=torch.Generator().manual_seed(2), dtype=torch.double) ** 2
+    for rate in (0.01, 0.1, 0.5, 0.9):
+        assert torch.equal(discovery_rates(p_value) <= rate, false_discovery(p_value, rate))
 
 
 def test_components_are_white_and_at_most_eight() -> None:
@@ -45,14 +54,16 @@ def test_short_or_constant_panels_and_no_candidates_give_no_link() -> None:
     assert bool((granger_p_values(torch.ones(9, 6, 2), links) == 1).all())
     nothing = granger_p_values(chain(), links[:, :0])
     assert nothing.shape == (0,)
-    assert granger_mask(nothing, 0.01).shape == (0,)
+    assert discovery_rates(nothing).shape == (0,)
 
 
 def test_links_follow_their_agents_into_other_data() -> None:
     old, new = digests(("a", "b", "c", 7)), digests(("c", "new", "a", "b"))
     links = old[torch.tensor([[0, 1, 3], [1, 2, 0]])]
-    assert place_links(links, new).T.tolist() == [[2, 3], [3, 0]]
-    assert place_links(links, digests(())).shape == (2, 0)
+    placed, there = place_links(links, new)
+    assert placed.T.tolist() == [[2, 3], [3, 0]]
+    assert there.tolist() == [True, True, False]
+    assert [part.shape for part in place_links(links, digests(()))] == [(2, 0), (3,)]
 
 
 def test_digests_tell_numbers_from_words_and_not_numbers_from_numbers() -> None:

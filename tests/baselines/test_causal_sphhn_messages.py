@@ -64,15 +64,16 @@ def test_weights_of_a_target_sum_to_one() -> None:
 
 
 def test_parent_messages_against_a_plain_loop() -> None:
-    h, parents = directions(4, 5), torch.tensor([[1, 2, 0], [0, 0, 3]])
+    h, parents, trust = directions(4, 5), torch.tensor([[1, 2, 0], [0, 0, 3]]), torch.tensor([0.5, 0.9, 0.2]).double()
     expected = torch.zeros_like(h)
-    expected[0] = torch.softmax(torch.stack([10 * h[0] @ h[j] for j in (1, 2)]), 0) @ h[1:3]
-    expected[3] = h[0]
-    assert torch.allclose(parent_messages(h, parents, 10.0), expected)
+    expected[0] = (trust[:2] * torch.softmax(torch.stack([10 * h[0] @ h[j] for j in (1, 2)]), 0)) @ h[1:3]
+    expected[3] = 0.2 * h[0]
+    assert torch.allclose(parent_messages(h, parents, trust, 10.0), expected)
 
 
 def test_no_parents_pass_nothing() -> None:
-    assert not parent_messages(directions(4, 5), torch.zeros(2, 0, dtype=torch.long), 10.0).any()
+    nobody = torch.zeros(2, 0, dtype=torch.long)
+    assert not parent_messages(directions(4, 5), nobody, torch.zeros(0).double(), 10.0).any()
 
 
 def test_links_are_repeated_at_every_time() -> None:

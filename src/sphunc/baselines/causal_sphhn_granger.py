@@ -1,7 +1,8 @@
 r"""The Granger mask of Causal-SphHN: who is heard across time, decided once before training.
 
 For each candidate j of a target i, the F test of :math:`b` in :math:`z_{i,t+1} = c_i + a z_{i,t} + b z_{j,t}`, pooled
-over the leading principal components z of the features, whitened; then Benjamini and Hochberg's choice.
+over the leading principal components z of the features, whitened; then the rate of false discoveries (Benjamini and
+Hochberg) at which each link would just be chosen: :math:`q_{(k)} = \min_{l \ge k} p_{(l)} K / l`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from hashlib import blake2b
 import torch
 
 from sphunc._typing import Bool, Float, Int, Links, Tensor
-from sphunc.causal.peers import false_discovery, granger
+from sphunc.causal.peers import granger
 
 COMPONENTS = 8
 FEWEST_TIMES = 4
@@ -36,11 +37,12 @@ def granger_p_values(x: Float[Tensor, "time agent feature"], candidates: Links) 
     return granger(z.cpu(), candidates.cpu(), conditional=False)[1].to(x.device)
 
 
-def granger_mask(p_value: Float[Tensor, " link"], rate: float) -> Bool[Tensor, " link"]:
-    """Links of the mask, at a false discovery rate."""
-    if not len(p_value):
-        return torch.zeros(0, dtype=torch.bool, device=p_value.device)
-    return false_discovery(p_value.cpu(), rate).to(p_value.device)
+def discovery_rates(p_value: Float[Tensor, " link"]) -> Float[Tensor, " link"]:
+    """Return the least rate at which Benjamini and Hochberg choose each link."""
+    order = torch.argsort(p_value)
+    rank = torch.arange(1, len(p_value) + 1, dtype=p_value.dtype, device=p_value.device)
+    stepped = (p_value[order] * len(p_value) / rank).flip(0)
+    return torch.empty_like(p_value).index_copy(0, order, stepped.cummin(0).values.flip(0))
 
 
 def digests(agents: tuple[Hashable, ...]) -> Int[Tensor, " agent"]:
@@ -56,11 +58,15 @@ def _digest(agent: Hashable) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
 
 
-def place_links(links: Links, agents: Int[Tensor, " agent"]) -> Int[Tensor, "2 placed"]:
-    """Turn links between digests into links between positions in ``agents``; links of absent agents are left out."""
+def place_links(links: Links, agents: Int[Tensor, " agent"]) -> tuple[Int[Tensor, "2 placed"], Bool[Tensor, " link"]]:
+    """Turn links between digests into links between positions in ``agents``; links of absent agents are left out.
+
+    Returns:
+        The links that could be placed, and which of ``links`` these are.
+    """
     if not len(agents):
-        return links[:, :0]
+        return links[:, :0], torch.zeros(links.shape[1], dtype=torch.bool, device=links.device)
     known, order = agents.sort()
     place = torch.searchsorted(known, links).clamp(max=len(known) - 1)
     there = (known[place] == links).all(0)
-    return order[place][:, there]
+    return order[place][:, there], there

@@ -4,11 +4,12 @@ r"""Messages of Causal-SphHN: angular ones inside hyperedges, and those of Grang
     m_i = \frac{1}{|E_i|} \sum_{e \ni i} \sum_{j \in e \setminus i} \alpha^e_{ij} h_j, \qquad
     \alpha^e_{ij} \propto \exp(\kappa_a h_i^\top h_j)\, \rho_j
 
-.. math:: c_i = \sum_{j \to i} \beta_{ij} h_j, \qquad \beta_{ij} \propto \exp(\lambda\, h_i^\top h_j)
+.. math:: c_i = \sum_{j \to i} \tau_{ij} \beta_{ij} h_j, \qquad \beta_{ij} \propto \exp(\lambda\, h_i^\top h_j)
 
 :math:`\rho_j = A_D(\kappa_j)` is the mean resultant length of agent j's belief: a dispersed belief is heard less. The
-sum over :math:`j \to i` runs over the Granger parents of i only. All states are those at the origin t: for the outcome
-at t + 1, which is forecast, they are the past that a Granger test at lag 1 speaks of.
+sum over :math:`j \to i` runs over the Granger parents of i only, and :math:`\tau_{ij}` is the trust in a link. All
+states are those at the origin t: for the outcome at t + 1, which is forecast, they are the past that a Granger test at
+lag 1 speaks of.
 """
 
 from __future__ import annotations
@@ -60,9 +61,11 @@ def parent_weights(h: Float[Tensor, "node dim"], parents: Links, scale: float) -
     return softmax_by_target(score, target, len(h))
 
 
-def parent_messages(h: Float[Tensor, "node dim"], parents: Links, scale: float) -> Float[Tensor, "node dim"]:
+def parent_messages(
+    h: Float[Tensor, "node dim"], parents: Links, trust: Float[Tensor, " link"], scale: float
+) -> Float[Tensor, "node dim"]:
     r"""Messages :math:`c_i`; 0 for a node without parents."""
-    weight = parent_weights(h, parents, scale)
+    weight = trust * parent_weights(h, parents, scale)
     return torch.zeros_like(h).index_add(0, parents[1], weight.unsqueeze(-1) * h.index_select(0, parents[0]))
 
 
