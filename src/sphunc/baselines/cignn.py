@@ -244,7 +244,7 @@ class CIGNN(InfluencePeer):
     name = "cignn"
     Settings = CIGNNSettings
     search: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "learning_rate": (1e-3, 5e-3, 1e-2),
+        "learning_rate": (5e-4, 1e-3, 2e-3, 5e-3),
         "width": (32, 64),
         "dropout": (0.1, 0.3, 0.5),
         "edges": ("now", "met"),

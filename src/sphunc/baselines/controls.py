@@ -22,7 +22,7 @@ from sphunc.baselines.settings import Rate
 class LogisticSettings(PeerSettings):
     """Settings of the logistic regression; width, hidden and dropout have no meaning here."""
 
-    learning_rate: Rate = 2e-2
+    learning_rate: Rate = 2e-3
 
 
 class LogisticNetwork(ForecastNetwork):
@@ -46,7 +46,7 @@ class Logistic(Peer):
     name = "logistic"
     Settings = LogisticSettings
     search: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "learning_rate": (5e-3, 1e-2, 2e-2, 5e-2),
+        "learning_rate": (1e-3, 2e-3, 5e-3, 2e-2),
         "weight_decay": (1e-3, 1e-2, 1e-1),
     }
 
@@ -66,7 +66,7 @@ class Recurrent(Peer):
 
     name = "recurrent"
     search: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "learning_rate": (1e-3, 5e-3, 1e-2),
+        "learning_rate": (5e-4, 1e-3, 2e-3, 5e-3),
         "hidden": (32, 64, 128),
         "dropout": (0.1, 0.3, 0.5),
     }

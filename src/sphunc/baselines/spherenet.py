@@ -242,7 +242,7 @@ class SphereNet(InfluencePeer):
     Settings = SphereNetSettings
     needs_features = True
     search: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "learning_rate": (5e-4, 1e-3, 5e-3, 1e-2),
+        "learning_rate": (5e-4, 1e-3, 2e-3, 5e-3),
         "width": (16, 32, 64),
         "dropout": (0.1, 0.3, 0.5),
         "blocks": (1, 2),

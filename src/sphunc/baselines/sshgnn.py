@@ -208,7 +208,7 @@ class SSHGNN(InfluencePeer):
     name = "sshgnn"
     Settings = SSHGNNSettings
     search: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "learning_rate": (1e-3, 5e-3, 1e-2),
+        "learning_rate": (5e-4, 1e-3, 2e-3, 5e-3),
         "width": (32, 64, 128),
         "dropout": (0.1, 0.3, 0.5),
         "membership": (0.03, 0.1, 0.3),

@@ -47,7 +47,7 @@ class Training:
             chosen the number of passes and the temperature.
     """
 
-    learning_rate: Rate = 5e-3
+    learning_rate: Rate = 1e-3
     weight_decay: Weight = 1e-3
     epochs: Count = 200
     patience: Count = 30
