@@ -9,14 +9,20 @@ import torch
 
 import sphunc
 from sphunc.baselines import FORECASTERS, Forecaster, InfluenceForecaster, forecaster, influence_scores, load_forecaster
+from sphunc.baselines.hypergcn import HyperGCNEncoder
+from sphunc.baselines.network import Encoding
 from sphunc.baselines.registry import forecaster_class
 from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
-from sphunc.hypergraph import comembers, scramble_future, time_split
+from sphunc.hypergraph import assemble, comembers, scramble_future, time_split
 
 QUICK = {"sphunc": {"dim": 8, "epochs": 15, "folds": 2}, "majority": {}, "persistence": {}}
-PEER = {"epochs": 25, "width": 16, "hidden": 16}
+COMPANY = {"epochs": 80, "width": 32, "learning_rate": 2e-3}
+PEER = {"epochs": 25, "width": 16, "hidden": 16, "learning_rate": 5e-3}
 NAMES = list(FORECASTERS)
 LEARNERS = [name for name in NAMES if name != "majority"]
+PUBLISHED = ["hypergcn", "sshgnn", "spherenet", "cignn", "causal_sphhn"]
+COMPANY_GAIN = 0.1
+"""Nats by which company must help where it decides alone; of ln 2 in all."""
 
 
 def make(name: str, **settings) -> Forecaster:
@@ -73,6 +79,65 @@ def test_is_a_forecaster_and_gives_probabilities(name, fitted, easy) -> None:
 def test_learns_an_easy_world_better_than_majority(name, fitted, easy, easy_split) -> None:
     gain = nll(fitted("majority"), easy, easy_split.test) - nll(fitted(name), easy, easy_split.test)
     assert gain > 0.15, f"{name} is {gain:.3f} nats better than the shares of the classes"
+
+
+@pytest.fixture(scope="module")
+def company():
+    return decided_by_company(agents=60, times=12, size=4)
+
+
+@pytest.fixture(scope="module")
+def alone(company):
+    """NLL of those who look at no group: class frequencies, logistic regression, and the wrapper without messages."""
+    split = time_split(company)
+    models = [make(name).fit(company, split, verbose=False) for name in ("majority", "logistic", "recurrent")]
+    return min(nll(model, company, split.test) for model in models)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_hears_the_groups_of_now_where_company_alone_decides(name, company, alone) -> None:
+    gain = alone - nll_in_company(name, company)
+    assert gain > COMPANY_GAIN, f"{name} is {gain:.3f} nats better than the best that looks at no group"
+
+
+def test_a_silent_spatial_part_is_seen_where_company_alone_decides(company, alone, monkeypatch) -> None:
+    heard = HyperGCNEncoder.forward
+    monkeypatch.setattr(HyperGCNEncoder, "forward", lambda *given: Encoding(0.0 * heard(*given).state))
+    assert alone - nll_in_company("hypergcn", company) < COMPANY_GAIN / 2
+
+
+def nll_in_company(name, company) -> float:
+    split = time_split(company)
+    return nll(forecaster(name, seed=0, **COMPANY).fit(company, split), company, split.test)
+
+
+def decided_by_company(agents, times, size):
+    """Groups and moods are drawn anew at every time; the next outcome is the mood of most of the others in the group.
+
+    An agent's own past and present say nothing of it.
+    """
+    generator = torch.Generator().manual_seed(0)
+    mood = torch.randint(0, 2, (times, agents), generator=generator) * 2.0 - 1.0
+    order = torch.stack([torch.randperm(agents, generator=generator) for _ in range(times)])
+    together = order.view(times, -1, size)  # [T, groups, size]
+    heard = mood.gather(1, order).view_as(together)
+    others = (heard.sum(-1, keepdim=True) - heard).flatten(1)
+    outcome = torch.zeros(times, agents, dtype=torch.long).scatter(1, order, (others > 0).long())
+    time, agent = (
+        index.flatten().tolist() for index in torch.meshgrid(*map(torch.arange, (times, agents)), indexing="ij")
+    )
+    groups = together.flatten(0, 1)
+    return assemble(
+        times=range(times),
+        node_ids=[f"agent-{i}" for i in range(agents)],
+        features=(time, agent, mood.flatten().unsqueeze(1).tolist()),
+        feature_names=["mood"],
+        hyperedge_ids=[f"group-{e}" for e in range(len(groups))],
+        hyperedge_time=[e // together.shape[1] for e in range(len(groups))],
+        memberships=([e for e in range(len(groups)) for _ in range(size)], groups.flatten().tolist()),
+        outcomes=([t + 1 for t in time[:-agents]], agent[:-agents], outcome[:-1].flatten().tolist()),
+        class_names=["low", "high"],
+    )
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "sphunc"])  # SphUnc has this in its own tests
