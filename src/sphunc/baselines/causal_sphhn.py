@@ -23,7 +23,7 @@ Choices
   no longer lags. Tests given all other candidates too, as CSHT has them, found fewer true links in simulated worlds.
 - CSHT keeps the links of a false discovery rate of 0.01, on long series. Panels of ten times leave 0 to 6 of thousands
   at that rate, and nobody is heard. Here a link that is found at rate q and no smaller one is heard with the trust
-  :math:`\tau = 1 - q`, up to ``discovery``; 0.01 gives the mask of CSHT.
+  :math:`\tau = 1 - q`, up to ``discovery``; 0.01 gives the mask of CSHT, with trust of 0.99 and more.
 - An agent that is absent counts as average in the tests. Agents are remembered by a digest of their ids; one that
   training never saw has no Granger parents. Fewer than 4 times leave the mask empty.
 - The entropy term alone would drive every :math:`\kappa` to 200; its weight is small.
