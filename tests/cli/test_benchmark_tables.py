@@ -70,6 +70,14 @@ def test_narrow_terminal_gets_more_tables_and_loses_nothing() -> None:
     assert "…" not in text
 
 
+def test_label_of_any_length_can_be_read_whole() -> None:
+    long = "a label that goes on and on, longer than the screen"
+    table = rows().with_columns(label=pl.when(pl.col("label") == "cignn").then(pl.lit(long)).otherwise("label"))
+    text = printed(table, width=50)
+    assert "…" not in text
+    assert all(word in text for word in (*long.split(), "its floor", "band from", "not above"))
+
+
 def test_several_data_sets_show_the_place_of_the_reference() -> None:
     text = printed(pl.concat([rows(), rows("amigos")]))
     assert "Place of SphUnc among all systems" in text
@@ -121,6 +129,26 @@ def test_no_test_has_a_star_where_seeds_vary_the_weights_alone() -> None:
     assert "p<0.001*" not in text
     assert "p<0.001" in text
     assert "seeds vary the weights alone" in text
+
+
+def everything(data: str) -> pl.DataFrame:
+    others = ("accuracy", "macro_f1", "macro_auc", "brier", "aurc", "p_at_10", "auprc")
+    columns = [*others, "p_at_10_common", "auprc_common", "link_base_rate", "links_within_reach"]
+    nll = pl.when(pl.col("label") == "oracle").then(0.1).otherwise("nll")
+    measured = rows(data).with_columns(nll.alias("nll"), links_kind=pl.lit("simulated"))
+    return measured.with_columns((pl.col("nll") / 2).alias(name) for name in columns)
+
+
+@pytest.mark.parametrize("name", ["amigos", "collaboration, 300 agents", "a world with a name that is longer than all"])
+@pytest.mark.parametrize("width", [80, 50])
+def test_places_can_all_be_read_on_a_narrow_terminal(name: str, width: int) -> None:
+    text = printed(pl.concat([everything("snare"), everything(name)]), width=width)
+    places = text[text.index("Place of") : text.index("How to read")]
+    assert "…" not in places
+    assert max(map(len, places.splitlines())) <= width
+    assert places.count("/7") - places.count("Place of") == 2 * 12
+    for words in ("Accuracy", "Macro-F1", "AUC", "NLL", "Brier", "ECE", "AURC", "P@10", "AUPRC", "common", "oracle"):
+        assert words in places
 
 
 def test_a_variant_is_shown_against_the_default() -> None:

@@ -25,6 +25,8 @@ NOTHING = "–"
 BEST, STAR = "•", "*"
 """Marks of the best mean, and of a difference that is shown: not the same, and not to be taken for each other."""
 LEVEL = 0.05
+LONGEST_LABEL = 24
+"""Longer labels are wrapped: figures need less."""
 Tests = Mapping[str, Mapping[str, PairedTest]]
 
 
@@ -39,8 +41,10 @@ def show_sections(console: Console, sections: Iterable[Section]) -> None:
     for section in shown:
         show_section(console, section)
     if len(shown) > 1:
-        console.print(f"Place of {titled(shown[0].reference)} among all systems", style="bold", highlight=False)
-        console.print(ranks_table(shown))
+        measured = [h.column for h in HEADLINES if any(section.rank(h.column) for section in shown)]
+        title = f"Place of {titled(shown[0].reference)} among all systems: 1/7 is the best mean of seven"
+        _show(console, title, measured, partial(ranks_table, shown, console.width // 3))
+        console.print()
     if shown:
         console.print("How to read this", style="bold")
         for line in legend(shown):
@@ -127,14 +131,15 @@ def _is_starred(section: Section, test: PairedTest) -> bool:
     return section.is_world and test.is_finding(LEVEL)
 
 
-def ranks_table(sections: Sequence[Section]) -> Table:
-    """Place of the reference among all systems, per data set (rows) and measure."""
-    measured = [headline for headline in HEADLINES if any(section.rank(headline.column) for section in sections)]
+def ranks_table(sections: Sequence[Section], widest: int, columns: Sequence[str]) -> Table:
+    """Place of the reference among all systems, per data set (rows, their names wrapped at ``widest``) and measure."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for title in ("", *(headline.title for headline in measured)):
-        table.add_column(title, justify="right" if title else "left")
+    table.add_column("", max_width=widest, overflow="fold")
+    for headline in (headline for headline in HEADLINES if headline.column in columns):
+        first, _, last = headline.title.rpartition(" ")
+        table.add_column(f"{first}\n{last}".lstrip(), justify="right", no_wrap=True)
     for section in sections:
-        places = [section.rank(headline.column) for headline in measured]
+        places = [section.rank(column) for column in columns]
         table.add_row(_named(section), *(NOTHING if place is None else f"{place[0]}/{place[1]}" for place in places))
     return table
 
@@ -161,7 +166,7 @@ def _table(labels: Sequence[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     for label in labels:
-        table.add_column(titled(label), justify="right", no_wrap=True)
+        table.add_column(titled(label), justify="right", max_width=LONGEST_LABEL, overflow="fold")
     return table
 
 
