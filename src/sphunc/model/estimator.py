@@ -23,7 +23,7 @@ from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.checkpoint import MODEL, TRAINING, check_ids, fingerprint, is_begun, save_training, take_up
 from sphunc.model.config import SphUncConfig, check_setting, plain_numbers
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
-from sphunc.model.extremes import check_extremes
+from sphunc.model.extremes import check_extremes, set_aside
 from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.grouping import regroup
@@ -313,7 +313,7 @@ class SphUnc(WhatIf):
         prepared = regroup(align(data, self.known_), self.config_.grouping).to(check_device(self.device))
         encoder: Any = self.network_.encoder
         check_extremes(prepared, encoder.mean, encoder.deviation)
-        return prepared
+        return set_aside(prepared, encoder.mean, encoder.deviation)
 
     def _take(self, config: SphUncConfig, known: Known, fitted: Fitted) -> None:
         self.config_, self.known_, self.knowledge_ = config, known, fitted.knowledge
