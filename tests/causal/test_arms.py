@@ -109,3 +109,27 @@ def test_numbers_in_another_unit_are_the_same_numbers(unit: float) -> None:
     assert torch.allclose(one.total + 2 * math.log(unit), other.total)
     assert torch.equal(one.identification, other.identification)
     torch.testing.assert_close(one.entropy_error, other.entropy_error, rtol=0, atol=0, equal_nan=True)
+
+
+def test_entropy_of_numbers_knows_how_structures_were_drawn() -> None:
+    law = NumberReading(torch.zeros(1), torch.ones(1), torch.zeros(N, 1), torch.full((N, 1), 4.0))
+    noise = 0.01 * torch.randn(N, 20 * 8, 1, generator=torch.Generator().manual_seed(0))
+    lined = torch.linspace(1.0, 3.0, 20).repeat_interleave(8)[None, :, None]  # the next stratum is always a bit higher
+    one = Moment(noise, noise + lined, torch.zeros(N))
+    order = torch.arange(20)[:, None].expand(-1, N)
+    free, stratified = compare(one, law, 8), compare(one, law, 8, order=order)
+    for name in ("outcome", "total", "identification"):
+        assert torch.equal(getattr(free, name), getattr(stratified, name))
+    assert (stratified.error < 0.5 * free.error).all()
+    assert (stratified.entropy_error < 0.5 * free.entropy_error).all()
+    shuffled = torch.stack([torch.randperm(20, generator=torch.Generator().manual_seed(k)) for k in range(N)], 1)
+    assert torch.allclose(compare(one, law, 8, order=shuffled).entropy_error, free.entropy_error, rtol=0.5)
+
+
+def test_entropy_of_numbers_with_one_structure_that_was_drawn_has_no_error() -> None:
+    law = NumberReading(torch.zeros(1), torch.ones(1), torch.zeros(N, 1), torch.full((N, 1), 4.0))
+    factual = torch.randn(N, 8, 1, generator=torch.Generator().manual_seed(0))
+    one, drawn = Moment(factual, factual + 1.0, torch.zeros(N)), torch.zeros(1, N, dtype=torch.long)
+    assert compare(one, law, 8).entropy_error.isfinite().all(), "a structure that is known"
+    assert compare(one, law, 8, order=drawn).entropy_error.isnan().all()
+    assert compare(one, law, 8, order=drawn).error.isnan().all()

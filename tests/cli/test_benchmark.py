@@ -16,6 +16,7 @@ from sphunc.errors import ArgumentError, DataError
 from sphunc.evaluation.benchmark.cells import expand
 from sphunc.evaluation.benchmark.engines import Engine, Outcome, attempt
 from sphunc.evaluation.benchmark.quick import quick_matrix
+from sphunc.evaluation.benchmark.reading import read_matrix
 from sphunc.evaluation.benchmark.store import Progress
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -81,6 +82,14 @@ def test_prints_for_programs(invoke) -> None:
     (section,) = content["sections"]
     assert section["standings"]["nll"]["oracle"]["mean"] < section["standings"]["nll"]["majority"]["mean"]
     assert section["tests"]["nll"]["majority"]["name"] == "corrected resampled t-test"
+
+
+def test_experiment_in_the_help_is_valid_as_it_stands(invoke, tmp_path: Path) -> None:
+    lines = invoke("--help").output.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.strip().startswith("name ="))
+    shown = [line.strip() for line in lines[first : first + 5]]
+    (tmp_path / "shown.toml").write_text("\n".join(shown))
+    assert len(expand(read_matrix(tmp_path / "shown.toml"))) == 12
 
 
 def test_failed_cell_is_one_line_and_exit_code_1(invoke) -> None:
@@ -173,6 +182,4 @@ def test_unknown_engine_names_those_that_are_known() -> None:
     ids=lambda f: f.name,
 )
 def test_shipped_experiments_are_valid(file: Path) -> None:
-    from sphunc.evaluation.benchmark.reading import read_matrix
-
     assert expand(read_matrix(file))

@@ -1,5 +1,6 @@
 """Paired tests against scipy, exact enumeration and hand-computed numbers; what few pairs cannot show."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -86,6 +87,18 @@ def test_the_number_of_pairs_needed_is_the_least_that_can(level, comparisons):
     assert sentence is not None
     assert sentence.endswith(f"it takes {needed}.")
     assert ("among" in sentence) == (comparisons > 1)
+
+
+def test_a_finding_is_one_that_so_many_pairs_can_show_at_all():
+    two, five = (corrected_resampled_t(1 + 1e-4 * D[:n], train_size=4, test_size=1) for n in (2, 5))
+    assert (two.adjusted_p < 0.05, five.adjusted_p < 0.05) == (True, True)
+    assert not two.is_finding()
+    assert not five.is_finding()
+    six = corrected_resampled_t(1 + 1e-4 * np.arange(6.0), train_size=4, test_size=1)
+    assert six.is_finding()
+    assert not six.is_finding(level=0.01)
+    assert not replace(six, comparisons=2).is_finding()
+    assert not replace(six, adjusted_p=0.06).is_finding()
 
 
 def test_pairs_without_difference_are_left_out_of_the_ranks():

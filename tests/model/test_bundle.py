@@ -12,7 +12,17 @@ import torch
 
 import sphunc
 from sphunc.errors import CheckpointError
-from sphunc.model.bundle import FORMAT, SEAL, has_bundle, read_bundle, read_words, remove_bundle, sealed, write_bundle
+from sphunc.model.bundle import (
+    FORMAT,
+    SEAL,
+    has_bundle,
+    is_bare,
+    read_bundle,
+    read_words,
+    remove_bundle,
+    sealed,
+    write_bundle,
+)
 
 
 @pytest.fixture
@@ -41,6 +51,15 @@ def test_writing_again_leaves_one_pair(folder):
     write_bundle(folder, "model", {"answer": 43}, {"weight": torch.zeros(2)})
     assert read_bundle(folder, "model")[0]["answer"] == 43
     assert len(list(folder.iterdir())) == 2
+
+
+def test_bare_is_what_holds_nothing_but_the_rest_of_a_kill(folder, tmp_path):
+    assert not is_bare(folder, "model")
+    (folder / "model.json").unlink()
+    (folder / ".model.json.77.part").touch()
+    assert is_bare(folder, "model")
+    assert not is_bare(folder, "training")
+    assert not is_bare(tmp_path / "none", "model")
 
 
 def test_removing_leaves_nothing(folder):

@@ -16,7 +16,16 @@ from standin import session
 
 from sphunc.errors import CheckpointError
 from sphunc.model.bundle import sealed
-from sphunc.model.checkpoint import check_ids, decode_id, encode_id, fingerprint, load_training, save_training
+from sphunc.model.checkpoint import (
+    check_ids,
+    decode_id,
+    encode_id,
+    fingerprint,
+    is_begun,
+    load_training,
+    save_training,
+    take_up,
+)
 from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import conclude, fit_stages
 from sphunc.model.plan import make_plan
@@ -116,6 +125,20 @@ def test_a_process_killed_outright_goes_on_to_the_same_result(long_data, tmp_pat
     for name, value in whole.network.state_dict().items():
         assert torch.equal(value, resumed.network.state_dict()[name]), name
     assert without_time(whole.history) == without_time(resumed.history)
+
+
+def test_a_beginning_is_known_as_its_own_and_gives_way_to_the_first_pass(long_data, tmp_path):
+    made = session(long_data, scm=False)
+    assert not is_begun(tmp_path / "none")
+    assert take_up(tmp_path, made, resume=False) is None
+    assert is_begun(tmp_path)
+    assert take_up(tmp_path, made, resume=True) is None
+    with pytest.raises(CheckpointError, match="another seed"):
+        take_up(tmp_path, session(long_data, scm=False, seed=3), resume=True)
+    with pytest.raises(KilledError):
+        run(made, tmp_path, kill_after=1)
+    assert take_up(tmp_path, made, resume=True) is not None
+    assert take_up(tmp_path, made, resume=False) is None, "begun anew on purpose"
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from sphunc.errors import (
     SphuncError,
 )
 from sphunc.hypergraph import Split, scramble_future, time_split
-from sphunc.model import estimator
+from sphunc.model import estimator, fitting
 from sphunc.model.bundle import sealed
 from sphunc.model.config import SphUncConfig
 from sphunc.model.estimator import SphUnc
@@ -332,9 +332,50 @@ def test_a_file_is_no_folder(model, long_data, monkeypatch, tmp_path):
         SphUnc(**SMALL).fit(long_data, checkpoint=file, verbose=False)
 
 
+def test_a_fit_killed_before_its_first_pass_begins_anew(model, long_data, monkeypatch, tmp_path, capsys):
+    def die(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "advance", die)
+    with pytest.raises(KeyboardInterrupt):
+        SphUnc(**BY_TIMES).fit(long_data, checkpoint=tmp_path, verbose=False)
+    monkeypatch.undo()
+    with pytest.raises(CheckpointError, match="belongs to a run with another seed"):
+        SphUnc(**BY_TIMES, seed=9).fit(long_data, resume=tmp_path, verbose=False)
+    with pytest.raises(CheckpointError, match="holds a fit that was stopped before its end"):
+        SphUnc.load(tmp_path)
+    resumed = SphUnc(**BY_TIMES).fit(long_data, resume=tmp_path, verbose=True)
+    told = " ".join(capsys.readouterr().err.split())
+    assert "was stopped before its first pass ended: it begins anew" in told
+    assert equal(model.predict(long_data), resumed.predict(long_data))
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".safetensors"]
+
+
+def test_a_fit_killed_before_anything_was_saved_begins_anew(model, long_data, tmp_path):
+    for left in ("training-0123.safetensors", ".training.json.77.part"):
+        (tmp_path / left).touch()
+    resumed = SphUnc(**BY_TIMES).fit(long_data, resume=tmp_path, verbose=False)
+    assert equal(model.predict(long_data), resumed.predict(long_data))
+
+
+def test_a_fit_begun_over_an_older_model_is_the_one_to_resume(short_data, monkeypatch, tmp_path):
+    SphUnc(**SMALL).fit(short_data, checkpoint=tmp_path, verbose=False)
+    monkeypatch.setattr(fitting, "advance", None)
+    with pytest.raises(TypeError):
+        SphUnc(**SMALL, seed=5).fit(short_data, checkpoint=tmp_path, verbose=False)
+    monkeypatch.undo()
+    resumed = SphUnc(**SMALL, seed=5).fit(short_data, resume=tmp_path, verbose=False)
+    assert equal(resumed.predict(short_data), SphUnc.load(tmp_path).predict(short_data))
+    assert SphUnc.load(tmp_path).seed == 5
+
+
 def test_resume_needs_a_run(long_data, tmp_path):
-    with pytest.raises(CheckpointError, match=r"holds no run to resume; begin one with fit\(checkpoint="):
-        SphUnc(**SMALL).fit(long_data, resume=tmp_path, verbose=False)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "features.csv").touch()
+    for folder in (tmp_path / "none", tmp_path / "mine"):
+        with pytest.raises(CheckpointError, match=r"holds no run to resume; begin one with fit\(checkpoint="):
+            SphUnc(**SMALL).fit(long_data, resume=folder, verbose=False)
+    assert not (tmp_path / "none").exists()
     with pytest.raises(ArgumentError, match="a run goes on in its own folder"):
         SphUnc(**SMALL).fit(long_data, resume=tmp_path, checkpoint=tmp_path / "other", verbose=False)
 

@@ -35,6 +35,14 @@ def test_a_narrow_terminal_cuts_words_and_no_figure():
     assert "…" not in text
 
 
+def test_words_are_said_where_the_bar_is_shown():
+    for verbose, shown in ((True, True), (False, False)):
+        out = io.StringIO()
+        with ProgressBar(verbose, Console(file=out, force_terminal=True, width=80)) as bar:
+            bar.say("begins [anew]")
+        assert ("begins [anew]" in out.getvalue()) == shown
+
+
 def test_nothing_held_out_is_a_dash():
     assert "held-out - · ECE -" in drawn([record(validation=None, ece=None)], verbose=True, terminal=True)
 

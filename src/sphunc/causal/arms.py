@@ -149,7 +149,7 @@ def _numbers(
     noise = torch.maximum(reading.variance - spread_before, LEAST_VARIANCE * reading.variance)
     variance = torch.maximum(reading.variance + (spread_after - spread_before), noise)
     shifted = after - before.mean(1, keepdim=True)
-    entropies = number_entropies(shifted, noise, variance, layout, scale)
+    entropies = number_entropies(shifted, noise, variance, layout, scale, order=order)
     samples_kept = reading.target.unsqueeze(1) + scale * shifted if keep else shifted[:, :0]
     untied = Anchor(outcome[:, :0], outcome[:, :0, None])
     error = scale * variance_of_mean(gap.permute(2, 1, 0), layout, order).mT.sqrt()

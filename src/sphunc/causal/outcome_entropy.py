@@ -140,13 +140,13 @@ def number_entropies(
         layout: of the samples.
         scale: what the numbers are in units of, if they are standardised: an entropy is that of the outcomes.
         weights: of the samples, adding up to 1 for every agent; equal if None.
-        order: structures by stratum, for the error of weighted samples; without it they count as independent.
+        order: structures by stratum, for the error; without it they count as independent, and a single one as known.
     """
     density = mean_log_density(means, noise, weights)
     share = (_between(means, weights, layout) / variance).clamp(0.0, LARGEST_SHARE)
     identification = -0.5 * torch.log1p(-share).sum(-1)
     if weights is None:
-        mean, error = density.mean(1), variance_of_mean(density.mT, layout).sqrt()
+        mean, error = density.mean(1), variance_of_mean(density.mT, layout, order).sqrt()
     else:
         mean, error = (density * weights).sum(1), weighted_error(density.unsqueeze(-1), weights, layout, order)[:, 0]
     return _parts(-mean if scale is None else scale.log().sum() - mean, identification, error)

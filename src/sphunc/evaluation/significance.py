@@ -38,6 +38,7 @@ class PairedTest:
             no test.
         cohens_dz: mean over standard deviation of the differences; infinite when all are equal, 0 when all are 0.
         hodges_lehmann: median of all pairwise means, robust against an odd cell.
+        comparisons: tests that ``adjusted_p`` controls for, this one included.
     """
 
     name: str
@@ -51,6 +52,16 @@ class PairedTest:
     smallest_p: float
     cohens_dz: float
     hodges_lehmann: float
+    comparisons: int = 1
+
+    def is_finding(self, level: float = 0.05) -> bool:
+        """Whether the adjusted p-value is below a level that so many pairs can reach at all.
+
+        A t-test falls below any level with two pairs, by taking differences as normal, which two cannot show: the pairs
+        must be enough for the signed-rank test, which takes them as nothing of the kind.
+        """
+        enough = wilcoxon_limit(self.pairs, level=level, comparisons=self.comparisons) is None
+        return enough and self.adjusted_p < level
 
     def statement(self, level: float = 0.05, comparisons: int = 1) -> str:
         """The result in a plain sentence, or why there can be none at this level."""
@@ -189,8 +200,16 @@ def compare(
             tests[other] = corrected_resampled_t(ours - theirs, train_size=train_size, test_size=test_size)
     if not tests:
         raise ArgumentError(f"scores: only {reference!r} is there. Give another system to compare with.")
-    adjusted = holm([test.p_value for test in tests.values()])
-    return {name: replace(test, adjusted_p=float(p)) for (name, test), p in zip(tests.items(), adjusted, strict=True)}
+    return controlled(tests)
+
+
+def controlled(tests: Mapping[str, PairedTest]) -> dict[str, PairedTest]:
+    """The same tests after Holm's control over all of them."""
+    if not tests:
+        return {}
+    adjusted, count = holm([test.p_value for test in tests.values()]).tolist(), len(tests)
+    rows = zip(tests.items(), adjusted, strict=True)
+    return {name: replace(test, adjusted_p=p, comparisons=count) for (name, test), p in rows}
 
 
 def _t_test(name: str, d: Float[np.ndarray, " pair"], shared: float) -> PairedTest:

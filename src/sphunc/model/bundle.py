@@ -99,6 +99,11 @@ def has_bundle(folder: Path, name: str) -> bool:
     return (folder / f"{name}.json").is_file()
 
 
+def is_bare(folder: Path, name: str) -> bool:
+    """Say whether ``folder`` is there and holds nothing, or what a kill left of the first bundle of this name."""
+    return folder.is_dir() and all(file.name.startswith((f".{name}", f"{name}-")) for file in folder.iterdir())
+
+
 def remove_bundle(folder: Path, name: str) -> None:
     """Remove a bundle, document first."""
     (folder / f"{name}.json").unlink(missing_ok=True)

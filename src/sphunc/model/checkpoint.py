@@ -17,7 +17,7 @@ from torch import Tensor
 from sphunc.errors import CheckpointError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.hypergraph.temporal import tensors as tensors_of
-from sphunc.model.bundle import read_bundle, read_words, write_bundle
+from sphunc.model.bundle import has_bundle, is_bare, read_bundle, read_words, write_bundle
 from sphunc.model.config import SphUncConfig
 from sphunc.model.fitting import Begun, Carry, Session, stage_names
 from sphunc.model.history import EpochRecord
@@ -86,14 +86,33 @@ def fingerprint(data: TemporalHypergraph, plan: Plan | None = None, knowledge: K
     return digest.hexdigest()
 
 
+def is_begun(folder: Path) -> bool:
+    """Say whether a run that is not at its end was begun in ``folder``, be it that nothing of it was saved yet."""
+    return has_bundle(folder, TRAINING) or is_bare(folder, TRAINING)
+
+
+def take_up(folder: Path, session: Session, *, resume: bool) -> Begun | None:
+    """Where a run to resume stood; None where it begins, which is saved before anything is learned.
+
+    What comes before the first pass may take long: a run that is killed there is known as its own all the same.
+    """
+    begun = load_training(folder, session) if resume and has_bundle(folder, TRAINING) else None
+    if begun is None:
+        write_bundle(folder, TRAINING, {**_belonging(session), "stage": None}, {})
+    return begun
+
+
+def _belonging(session: Session) -> dict[str, Any]:
+    data = fingerprint(session.data, session.plan, session.knowledge)
+    return {"config": session.config.model_dump(), "seed": session.seed, "data": data}
+
+
 def save_training(folder: Path, session: Session, stage: Stage, carry: Carry, history: list[EpochRecord]) -> None:
     """Save where training stands."""
     words, tensors = _stage_state(stage)
     carried, more = _carry_state(carry)
     document = {
-        "config": session.config.model_dump(),
-        "seed": session.seed,
-        "data": fingerprint(session.data, session.plan, session.knowledge),
+        **_belonging(session),
         "stage": words,
         "carry": carried,
         "history": [asdict(record) for record in history],
@@ -101,10 +120,12 @@ def save_training(folder: Path, session: Session, stage: Stage, carry: Carry, hi
     write_bundle(folder, TRAINING, document, {**under("stage", tensors), **under("carry", more)})
 
 
-def load_training(folder: Path, session: Session) -> Begun:
-    """Read where training stood; another configuration, seed or data is refused."""
+def load_training(folder: Path, session: Session) -> Begun | None:
+    """Read where training stood, None before its first pass; another configuration, seed or data is refused."""
     document, tensors = read_bundle(folder, TRAINING)
     _check_same(folder, document, session)
+    if document.get("stage", "") is None:
+        return None
     saved = read_words(document, _TrainingWords, folder / f"{TRAINING}.json")
     _check_stage(folder, saved.stage.name, session)
     agents, device = session.data.node_ids, session.data.device
@@ -118,9 +139,7 @@ def load_training(folder: Path, session: Session) -> Begun:
 
 
 def _check_same(folder: Path, document: Mapping[str, Any], session: Session) -> None:
-    data = fingerprint(session.data, session.plan, session.knowledge)
-    now = {"config": session.config.model_dump(), "seed": session.seed, "data": data}
-    for name, value in now.items():
+    for name, value in _belonging(session).items():
         saved = document.get(name)
         if saved != value:
             which = "other data, another split of it, or other links told" if name == "data" else f"another {name}"

@@ -20,10 +20,10 @@ from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, check_features, known_of
 from sphunc.model.bundle import has_bundle, remove_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import MODEL, TRAINING, check_ids, fingerprint, load_training, save_training
+from sphunc.model.checkpoint import MODEL, TRAINING, check_ids, fingerprint, is_begun, save_training, take_up
 from sphunc.model.config import SphUncConfig, check_setting, plain_numbers
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
-from sphunc.model.extremes import check_extremes
+from sphunc.model.extremes import check_extremes, set_aside
 from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.grouping import regroup
@@ -153,7 +153,8 @@ class SphUnc(WhatIf):
             split: origins to train, validate and calibrate on; its test origins, and all that comes after the last
                 calibration target, are not looked at. None uses all times. Panels that leave fewer than 4 training
                 origins hold out agents instead of times: see :mod:`sphunc.model.plan`.
-            resume: folder of a run that was stopped; goes on from its last pass to the result that it would have had.
+            resume: folder of a run that was stopped; goes on from its last pass to the result that it would have had,
+                or begins anew where no pass had ended.
             checkpoint: folder to save every pass in, and the fitted model at the end.
             verbose: show progress; None does so on a terminal.
             callbacks: called with the :class:`~sphunc.model.history.EpochRecord` of every pass.
@@ -165,14 +166,17 @@ class SphUnc(WhatIf):
         folder = _folder(resume, checkpoint)
         told = check_knowledge(data, forbidden, required, scm=config.scm)
         session = replace(self._session(data, split, config), knowledge=told)
-        if folder is not None and resume is not None and not has_bundle(folder, TRAINING):
+        if folder is not None and resume is not None and not is_begun(folder):
             return self._take_finished(folder, session)
+        begun = keep = None
         if folder is not None:
             check_ids(session.data)
             writable_folder("checkpoint" if resume is None else "resume", folder)
-        begun = None if folder is None or resume is None else load_training(folder, session)
-        keep = None if folder is None else partial(save_training, folder, session)
+            begun = take_up(folder, session, resume=resume is not None)
+            keep = partial(save_training, folder, session)
         with ProgressBar(verbose) as bar:
+            if resume is not None and begun is None:
+                bar.say(f"the run in {folder} was stopped before its first pass ended: it begins anew")
             carry, history = fit_stages(session, _all([bar, *called]), keep=keep, begun=begun)
         digest = fingerprint(session.data, session.plan, session.knowledge)
         fitted = replace(conclude(session, carry, history), fingerprint=digest, knowledge=told)
@@ -309,7 +313,7 @@ class SphUnc(WhatIf):
         prepared = regroup(align(data, self.known_), self.config_.grouping).to(check_device(self.device))
         encoder: Any = self.network_.encoder
         check_extremes(prepared, encoder.mean, encoder.deviation)
-        return prepared
+        return set_aside(prepared, encoder.mean, encoder.deviation)
 
     def _take(self, config: SphUncConfig, known: Known, fitted: Fitted) -> None:
         self.config_, self.known_, self.knowledge_ = config, known, fitted.knowledge

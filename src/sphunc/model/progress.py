@@ -43,6 +43,11 @@ class ProgressBar:
     ) -> None:
         self._progress.stop()
 
+    def say(self, words: str) -> None:
+        """Show a line above the bar."""
+        if not self._progress.disable:
+            self._progress.console.print(words, highlight=False, markup=False)
+
     def __call__(self, record: EpochRecord) -> None:
         """Show one more pass."""
         shown: dict[str, Any] = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sphunc.errors import ArgumentError
 from sphunc.evaluation.benchmark import cells as cells_module
 from sphunc.evaluation.benchmark import runner
 from sphunc.evaluation.benchmark.cells import Cell, expand
@@ -72,6 +73,19 @@ def test_interrupt_leaves_a_store_that_goes_on(tmp_path, serial, content) -> Non
     stopped = run_matrix(matrix, store, serial, watch=stop)
     assert (stopped.interrupted, stopped.table.height) == (True, 2)
     assert run_matrix(matrix, store, serial).measured == 4
+
+
+def test_second_run_in_the_same_store_is_refused_and_measures_nothing(tmp_path, serial, content) -> None:
+    matrix, refused = make_matrix({**content, "seeds": [0]}), []
+
+    def begin_another(event: runner.Event) -> None:
+        with pytest.raises(ArgumentError, match="another run is at work in") as error:
+            run_matrix(matrix, Store(tmp_path), serial, watch=refused.append)
+        assert "then run the same command: what it finished stays" in str(error.value)
+
+    assert run_matrix(matrix, Store(tmp_path), serial, watch=begin_another).measured == 3
+    assert refused == []
+    assert run_matrix(matrix, Store(tmp_path), serial).measured == 0
 
 
 def test_pace_takes_the_closest_cells_it_knows() -> None:

@@ -94,13 +94,13 @@ def test_a_missing_cell_touches_nobody_elses_test() -> None:
     assert set(sections_of(single, "sphunc")[0].tests["nll"]) == {"hypergcn", "logistic", "majority"}
 
 
-def test_means_over_other_seeds_have_no_star_and_no_place() -> None:
+def test_means_over_other_seeds_have_no_mark_and_no_place() -> None:
     (section,) = sections_of(without(rows(), "cignn", 2), "sphunc")
     assert section.standings["nll"]["cignn"].seeds == 2
     assert section.best["nll"] == ("sphunc",)
     assert section.rank("nll") == (1, 4)
     (note,) = (note for note in section.notes if "lacks" in note)
-    assert note.startswith("cignn lacks seed 2: its mean is over n = 2, it has no star and no place there")
+    assert note.startswith("cignn lacks seed 2: its mean is over n = 2, it is not marked as best and has no place")
     (absent,) = sections_of(without(rows(), "sphunc", 0), "sphunc")
     assert absent.rank("nll") is None
     assert not any("lacks" in note for note in sections_of(rows(), "sphunc")[0].notes)
@@ -162,13 +162,45 @@ def test_seeds_of_one_table_are_not_called_evidence() -> None:
 
 def test_too_few_seeds_are_said_plainly() -> None:
     (section,) = sections_of(rows(), "sphunc")
-    assert "n is small. 3 pairs are too few: the Wilcoxon signed-rank test cannot go below p = 0.25" in section.notes[0]
+    assert section.notes[0].startswith(
+        "Too few seeds: no star (*) for any test, whatever its p. 3 pairs are too few: the"
+    )
+    assert "cannot go below p = 0.25 with them. For 0.05 among 2 comparisons it takes 7." in section.notes[0]
     assert "Chance level of P@10 and AUPRC: 0.100; 100 % of the simulated links are candidates." in section.notes[1]
     (single,) = sections_of(rows().filter(seed=0), "sphunc")
     assert single.notes[0].startswith("One seed: nothing shows how much results vary")
     assert single.tests["nll"] == {}
     (absent,) = sections_of(rows().filter(pl.col("label") != "sphunc"), "sphunc")
     assert absent.notes[0].startswith("sphunc has no finished cell here")
+
+
+def many(table: pl.DataFrame, seeds: int) -> pl.DataFrame:
+    """The same with so many seeds, each a little different."""
+    first = table.filter(seed=0)
+    moved = [
+        first.with_columns(seed=pl.lit(k, pl.Int64), nll=pl.col("nll") * (1 + 0.003 * (k % 4))) for k in range(seeds)
+    ]
+    return pl.concat(moved)
+
+
+def test_tests_that_seeds_are_too_few_for_are_named_where_others_can_be_shown() -> None:
+    values = {**NLL, "sshgnn": [0.65, 0.7, 0.6], "spherenet": [0.62, 0.7, 0.6]}
+    (section,) = sections_of(many(rows(values), 7), "sphunc")
+    assert not section.tests["nll"]["hypergcn"].is_finding()
+    assert section.tests["nll"]["hypergcn"].adjusted_p < 0.05
+    assert section.tests["nll"]["logistic"].is_finding()
+    assert section.notes[0].startswith(
+        "Too few seeds: no star (*) for tests against hypergcn, cignn, sshgnn, spherenet, whatever their p."
+    )
+    assert "among 4 comparisons it takes 8" in section.notes[0]
+    (enough,) = sections_of(many(rows(values), 8), "sphunc")
+    assert enough.tests["nll"]["hypergcn"].is_finding()
+    assert "Too few" not in " ".join(enough.notes)
+
+
+def test_chance_level_stands_beside_the_common_read_out_too() -> None:
+    (section,) = sections_of(rows().rename({"p_at_10": "p_at_10_common"}), "sphunc")
+    assert any("Chance level of P@10 and AUPRC: 0.100" in note for note in section.notes)
 
 
 def test_a_system_whose_cells_failed_is_named_where_it_is_not_shown() -> None:

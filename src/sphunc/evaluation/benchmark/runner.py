@@ -13,6 +13,7 @@ import polars as pl
 from sphunc.evaluation.benchmark.cells import Cell, expand
 from sphunc.evaluation.benchmark.engines import Engine, Outcome
 from sphunc.evaluation.benchmark.environment import git_state
+from sphunc.evaluation.benchmark.lock import only_run
 from sphunc.evaluation.benchmark.matrix import Matrix
 from sphunc.evaluation.benchmark.measuring import measure
 from sphunc.evaluation.benchmark.store import Progress, Store
@@ -95,7 +96,7 @@ def run_matrix(
     watch: Callable[[Event], None] = lambda event: None,
     keep_old: bool = False,
 ) -> Report:
-    """Measure every cell that the store does not have yet.
+    """Measure every cell that the store does not have yet; refuse while another run does so in the same store.
 
     Args:
         matrix: what to measure.
@@ -105,6 +106,18 @@ def run_matrix(
         watch: called with each cell that ends.
         keep_old: take numbers that other code measured as they are, instead of measuring again.
     """
+    with only_run(store.folder):
+        return _run(matrix, store, engine, begin, watch, keep_old)
+
+
+def _run(
+    matrix: Matrix,
+    store: Store,
+    engine: Engine,
+    begin: Callable[[Progress], None],
+    watch: Callable[[Event], None],
+    keep_old: bool,
+) -> Report:
     cells = expand(matrix)
     progress = store.progress(cells)
     begin(progress)

@@ -14,7 +14,13 @@ import polars as pl
 from scipy import stats
 
 from sphunc.evaluation.benchmark.cells import ORACLE, Cell
-from sphunc.evaluation.significance import PairedTest, corrected_resampled_t, holm, wilcoxon_limit
+from sphunc.evaluation.significance import (
+    PairedTest,
+    controlled,
+    corrected_resampled_t,
+    smallest_wilcoxon_p,
+    wilcoxon_limit,
+)
 
 TRIVIAL = ("majority", "persistence", "logistic")
 """Their best, with default settings, is where the way to the oracle begins."""
@@ -122,12 +128,13 @@ def sections_of(table: pl.DataFrame, reference: str) -> tuple[Section, ...]:
         return ()
     table = with_oracle_share(table)
     keys = table.select("data", "variant").unique(maintain_order=True)
-    sections = [
-        _section(table.filter(data=data, variant=variant), data, variant, reference)
-        for data, variant in keys.iter_rows()
-    ]
     changes = {data: _changes(table.filter(data=data)) for data in dict.fromkeys(keys["data"])}
-    return tuple(replace(one, changes=changes[one.data].get(one.variant, {})) for one in sections)
+    sections = []
+    for data, variant in keys.iter_rows():
+        rows = table.filter(data=data, variant=variant)
+        one = replace(_section(rows, data, variant, reference), changes=changes[data].get(variant, {}))
+        sections.append(replace(one, notes=tuple(_notes(rows, one))))
+    return tuple(sections)
 
 
 def with_oracle_share(table: pl.DataFrame) -> pl.DataFrame:
@@ -182,7 +189,7 @@ def _section(rows: pl.DataFrame, data: str, variant: str, reference: str) -> Sec
     columns = [h.column for h in HEADLINES] + ["ece_floor", "ece_low", "ece_high"]
     standings = {column: _standings(rows, column) for column in columns if column in rows.columns}
     competing = {h.column: _competing(rows, h.column) for h in HEADLINES if h.column in rows.columns}
-    section = Section(
+    return Section(
         data=data,
         variant=variant,
         reference=reference,
@@ -197,7 +204,6 @@ def _section(rows: pl.DataFrame, data: str, variant: str, reference: str) -> Sec
         is_world="world" in json.loads(rows["source"][0]),
         notes=(),
     )
-    return replace(section, notes=tuple(_notes(rows, section)))
 
 
 def _standings(rows: pl.DataFrame, column: str) -> dict[str, Standing]:
@@ -275,9 +281,7 @@ def _paired(mine: pl.DataFrame, other: pl.DataFrame, column: str) -> PairedTest 
 
 def _family(tests: Mapping[str, PairedTest | None]) -> dict[str, PairedTest]:
     """Tests that there are, after Holm's control over them."""
-    made = {label: test for label, test in tests.items() if test is not None}
-    adjusted = holm([test.p_value for test in made.values()]) if made else ()
-    return {label: replace(test, adjusted_p=float(p)) for (label, test), p in zip(made.items(), adjusted, strict=True)}
+    return controlled({label: test for label, test in tests.items() if test is not None})
 
 
 def _notes(rows: pl.DataFrame, section: Section) -> Iterable[str]:
@@ -290,20 +294,34 @@ def _notes(rows: pl.DataFrame, section: Section) -> Iterable[str]:
     elif seeds < 2:
         yield "One seed: nothing shows how much results vary, so there is no interval and no test. Run two or more."
     else:
-        pairs = min((test.pairs for test in section.tests.get("nll", {}).values()), default=seeds)
-        limit = wilcoxon_limit(pairs, comparisons=max(len(others), 1))
-        if limit:
-            yield f"n is small. {limit} The t-test can go lower, but only by taking differences as normal."
+        yield from _limits(section)
     if seeds > 1 and not section.is_world:
         yield (
             "Data and split are the same with every seed: seeds vary the weights alone. Intervals and p-values speak "
-            "of initialisation, not of other data, and no test has a star."
+            "of initialisation, not of other data, and no test has a star (*)."
         )
     yield from _missing(rows)
-    if "p_at_10" in rows.columns and rows["p_at_10"].null_count() < rows.height:
+    if any(name in rows.columns and rows[name].count() for name in ("p_at_10", "p_at_10_common")):
+        kind, chance = rows["links_kind"].drop_nulls()[0], _mean(rows, "link_base_rate")
         yield (
-            f"Chance level of P@10 and AUPRC: {_mean(rows, 'link_base_rate'):.3f}; "
-            f"{100 * _mean(rows, 'links_within_reach'):.0f} % of the {rows['links_kind'][0]} links are candidates."
+            f"Chance level of P@10 and AUPRC: {chance:.3f}; {100 * _mean(rows, 'links_within_reach'):.0f} % of the "
+            f"{kind} links are candidates."
+        )
+
+
+def _limits(section: Section) -> Iterator[str]:
+    """Say that seeds are too few for a test to have a star, or which tests those are."""
+    changes = {f"{label} by default": test for label, test in section.changes.get("nll", {}).items()}
+    tests = {**section.tests.get("nll", {}), **changes}
+    said = {name: wilcoxon_limit(test.pairs, comparisons=test.comparisons) for name, test in tests.items()}
+    few = [name for name, limit in said.items() if limit]
+    if few:
+        hardest = max(few, key=lambda name: tests[name].comparisons * smallest_wilcoxon_p(tests[name].pairs))
+        every = len(few) == len(tests)
+        which = "any test, whatever its" if every else f"tests against {', '.join(few)}, whatever their"
+        yield (
+            f"Too few seeds: no star (*) for {which} p. {said[hardest]} A pair is a seed that both systems "
+            "have. The t-test goes lower only by taking differences as normal."
         )
 
 
@@ -319,8 +337,8 @@ def _missing(rows: pl.DataFrame) -> Iterable[str]:
             had = rows.filter(label=label)[column].count()
             which = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
             yield (
-                f"{label} lacks {which}{words}: its mean is over n = {had}, it has no star and no place there, and it "
-                "is tested on the seeds that it shares."
+                f"{label} lacks {which}{words}: its mean is over n = {had}, it is not marked as best and has no place "
+                "there, and it is tested on the seeds that it shares."
             )
 
 
