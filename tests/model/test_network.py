@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from sphunc.hypergraph import TemporalHypergraph, scramble_future
+from sphunc.model.beginning import INITIAL_READOUT
 from sphunc.model.config import ABLATIONS, SphUncConfig
-from sphunc.model.network import INITIAL_READOUT, Network
+from sphunc.model.network import Network
 from sphunc.model.objective import causal_loss
 from sphunc.model.observed import observe
 from sphunc.model.opening import NEWCOMERS
@@ -327,7 +328,7 @@ def test_noise_is_averaged_over_the_times_at_which_an_agent_was_seen() -> None:
     present = data.present.clone()
     present[0, 4] = present[2, 5] = False
     x = network.encoder.standardise(data.x, data.x_mask)
-    got, raw = network._noise(x, present), network.aleatoric(x)
+    got, raw = network.noise(x, present), network.aleatoric(x)
     fresh = torch.sigmoid(torch.tensor(-1.0))
     for agent in (0, 4, 5):
         average = None
@@ -449,7 +450,7 @@ def test_support_lowers_the_concentration_far_from_training() -> None:
     network = make(data)
     network.store_support(observe(data))
     near = network(observe(data), LINKS, GATES).kappa
-    network.support = -network.support
+    network.support.latents = -network.support.latents
     assert (network(observe(data), LINKS, GATES).kappa < near).float().mean() > 0.9
 
 

@@ -3,7 +3,9 @@
 import pytest
 import torch
 
-from sphunc.model.opening import Opening, find_opening, likeliest_sureness
+from sphunc.model.direct import Direct
+from sphunc.model.direct_choice import Choice, Seen, find_start
+from sphunc.model.opening import Opening, Reading, likeliest_sureness, open_numbers, opening_of_classes
 from sphunc.sphere import VonMisesFisher
 
 
@@ -23,6 +25,15 @@ def drawn(log_p: torch.Tensor, seed: int) -> torch.Tensor:
 
 def begun(*lean: float) -> Opening:
     return Opening(1.0, torch.tensor(lean), -2.0)
+
+
+def find_opening(z: torch.Tensor, length: torch.Tensor, truth: torch.Tensor, law, opening: Opening) -> Opening:
+    rows = torch.arange(len(truth))
+    reading = Reading(lambda: z, truth, law, Seen(torch.zeros(len(truth), 0), rows, rows), [])
+    start = opening_of_classes(z, length, torch.zeros(z.shape[1]), reading, opening)
+    free, B = find_start(start, reading.seen.phi, Choice(), z.shape[1], rows)
+    assert B.shape == (0, z.shape[1])
+    return Opening(float(free[0].exp()), free[1:-1], float(free[-1]))
 
 
 def some_logits(rows: int) -> torch.Tensor:
@@ -84,3 +95,34 @@ def test_the_largest_concentration_is_enough_for_sights_without_error() -> None:
 
 def test_where_no_state_points_anywhere_it_stays_as_it_is() -> None:
     assert likeliest_sureness(torch.zeros(3, 8), torch.ones(3, 8), 0.2) == 0.2
+
+
+def numbers(rows: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(rows, 2, generator=generator)
+    return x, torch.stack([0.8 * x[:, 0], -0.5 * x[:, 1]], 1) + 0.1 * torch.randn(rows, 2, generator=generator)
+
+
+def seen_with(direct: Direct, x: torch.Tensor) -> Seen:
+    phi = torch.zeros(len(x), len(direct.weight))
+    phi[:, direct.outputs : direct.own] = x
+    return Seen(phi, torch.arange(len(x)) % 40, torch.arange(len(x)) // 40)
+
+
+def test_numbers_begin_with_what_features_say_and_the_variance_that_is_left() -> None:
+    x, gap = numbers(400)
+    direct = Direct(2, 2)
+    left = open_numbers(gap, direct, seen_with(direct, x), direct.blocks())
+    assert left is not None
+    assert direct.parts == ("features",)
+    assert left.tolist() == pytest.approx([0.01, 0.01], rel=0.3)
+    wanted = torch.linalg.lstsq(x, gap).solution
+    torch.testing.assert_close(direct.weight[2:4].detach(), wanted, atol=0.01, rtol=0.0)
+
+
+@pytest.mark.parametrize("rows", [0, 400])
+def test_numbers_that_nothing_tells_begin_with_nothing(rows: int) -> None:
+    direct = Direct(2, 2)
+    gap = numbers(rows, seed=1)[1]
+    assert open_numbers(gap, direct, seen_with(direct, numbers(rows)[0]), direct.blocks()) is None
+    assert not direct.is_used

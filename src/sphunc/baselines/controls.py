@@ -15,14 +15,18 @@ import torch
 from sphunc.baselines.network import ForecastNetwork, NoMessages, Run, SpatialEncoder, linear
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import Peer, PeerSettings
-from sphunc.baselines.settings import Rate
+from sphunc.baselines.settings import Count, Rate
 
 
 @dataclass(frozen=True)
 class LogisticSettings(PeerSettings):
-    """Settings of the logistic regression; width, hidden and dropout have no meaning here."""
+    """Settings of the logistic regression; width, hidden and dropout have no meaning here.
+
+    A pass costs next to nothing, and small steps need many of them where outcomes are nearly certain.
+    """
 
     learning_rate: Rate = 2e-3
+    epochs: Count = 3000
 
 
 class LogisticNetwork(ForecastNetwork):

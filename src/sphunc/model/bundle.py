@@ -22,7 +22,7 @@ from torch import Tensor
 
 from sphunc.errors import CheckpointError
 
-FORMAT = 7
+FORMAT = 8
 """Version of the layout; readers refuse any other."""
 SEAL = "document_sha256"
 """Entry of a document that holds the digest of the others."""

@@ -13,12 +13,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq
 from torch import Tensor
 
 from sphunc._typing import Bool, Float
+from sphunc.model.likeliest import minimise
 from sphunc.model.outlook import Outlook
 from sphunc.model.targets import Targets
 
@@ -66,18 +66,14 @@ def fit_temperature(outlook: Outlook, targets: Targets) -> TemperatureLaw:
         return TemperatureLaw()
     # Standardised: the search ends by how little the loss falls relative to what it is, in whatever unit.
     held, truth = outlook.rows(targets.mask).double().standardised(targets.outcome[targets.mask])
-    prior = torch.tensor(PRIOR_DEVIATIONS, dtype=torch.float64)
+    prior = torch.tensor(PRIOR_DEVIATIONS, dtype=torch.float64, device=held.total.device)
 
-    @torch.enable_grad()
-    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        free = torch.tensor(point, dtype=torch.float64, requires_grad=True)
-        tau = _temperature(held.total, free[0].to(held.total.device), free[1].to(held.total.device))
-        loss = held.tempered(tau).surprise(truth).sum() + (free / prior).square().sum() / 2.0
-        (gradient,) = torch.autograd.grad(loss, free)
-        return float(loss.detach()), gradient.numpy()
+    def loss(free: Tensor) -> Tensor:
+        tau = _temperature(held.total, free[0], free[1])
+        return held.tempered(tau).surprise(truth).sum() + (free / prior).square().sum() / 2.0
 
-    best: Any = minimize(objective, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(None, None), (0.0, None)])
-    return TemperatureLaw(float(best.x[0]), float(best.x[1]), targets.count)
+    offset, slope = minimise(loss, torch.zeros_like(prior), least=(None, 0.0)).tolist()
+    return TemperatureLaw(offset, slope, targets.count)
 
 
 def carry_over(law: TemperatureLaw, judged: Outlook, final: Outlook) -> TemperatureLaw:

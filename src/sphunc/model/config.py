@@ -56,6 +56,9 @@ class SphUncConfig(BaseModel):
     """What the concentration head reads: the direction alone (the paper), or how much evidence there is."""
     outcome_evidence: bool = True
     """Whether outcomes seen up to the origin are evidence too."""
+    direct: bool = True
+    """Whether what is plainly seen at the origin (class, features, company, drift) may be read beside the state, where
+    it tells the outcomes of others better."""
     support: bool = True
     """Whether concentration shrinks far away from all training states."""
     noise: Literal["logit", "contamination"] = "contamination"
@@ -133,6 +136,7 @@ class SphUncConfig(BaseModel):
             noise="logit",
             outcome_evidence=False,
             support=False,
+            direct=False,
             max_lag=2,
             updates="alternating",
         )

@@ -118,9 +118,18 @@ class Numbers(nn.Module):
         # Of outcomes as a whole the variance is 1: an old one leaves no more open than none.
         risen = never_falling(torch.minimum(left, left[:1].clamp(min=1.0)), pairs)
         self.excess = risen - risen[:1]
-        noise = left[0].clamp(LEAST_NOISE, 1.0).log()
+        return self.share_noise(left[0])
+
+    @torch.no_grad()
+    def share_noise(self, variance: Float[Tensor, " output"]) -> float:
+        """Begin with these variances of the numbers; return what all of them share."""
+        noise = variance.clamp(LEAST_NOISE, 1.0).log()
         self.log_spread.copy_((noise - noise.mean()) / 2)
         return float(noise.mean().exp())
+
+    def expected(self, past: Past) -> Float[Tensor, "time agent output"]:
+        """Return what is expected before anything is read off states, of agents of whom something is known."""
+        return torch.where((past.age == NEVER).unsqueeze(-1), self.level[1], past.expected)
 
     def forward(
         self,
@@ -144,9 +153,8 @@ class Numbers(nn.Module):
         """
         noise = variance.unsqueeze(-1) * self.log_spread.exp().square()
         tempered = noise * temperature(total).unsqueeze(-1).square()
-        is_new, without = ((~past.seen).unsqueeze(-1), (past.age == NEVER).unsqueeze(-1))
-        mean = torch.where(without, read + self.level[1], read + past.expected)
-        mean = torch.where(is_new, self.level[0].expand_as(mean), mean)
+        mean = read + self.expected(past)
+        mean = torch.where(past.seen.unsqueeze(-1), mean, self.level[0].expand_as(mean))
         left_open = self._left_open(tempered, past, total, temperature.slope) * is_open
         return Law(mean, tempered + left_open, noise, left_open)
 

@@ -14,29 +14,27 @@ many passes there were.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 from torch import nn
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.model.following import Following, find_table
+from sphunc.model.direct import Direct
+from sphunc.model.direct_choice import Block, Seen, Start, choose_parts, find_start
 from sphunc.nn.concentration import HIGHEST, cap
 from sphunc.nn.outcome import Readout
 from sphunc.nn.projection import normalise
 from sphunc.sphere import log_normalizer
 
-# What was expected decides what outcomes say about states: an opening is found again for the states that it gives, and
-# more often where a table from class to class leaves less to noise.
-OPENINGS, MOST_OPENINGS = 2, 4
+# What was expected decides what outcomes say about states: an opening is found again for the states that it gives.
+OPENINGS = 2
 # Outcomes of newcomers at which half of their own frequencies is granted, in place of those of everybody.
 NEWCOMERS = 10.0
 NOISE_DEVIATION = 2.0
-MOST_STEPS = 100
 # A state of mean length is worth from e^-5 to e times the largest concentration.
 LEAST_WORTH, MOST_WORTH = -5.0, 1.0
 
@@ -68,83 +66,112 @@ def class_frequencies(
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Outcomes to open with: class at the origin ``[M, C]`` (or None), class that came ``[M]``, whose it is ``[M]``."""
+class Reading:
+    """What is read at the origins of M outcomes, and how.
 
-    told: Tensor | None
-    truth: Tensor
-    agent: Tensor
+    Attributes:
+        settled: gives the states ``[M, D]`` to read, which hang on what is found here where outcomes are evidence.
+        truth: classes that came ``[M]``.
+        law: how logits and noise become log probabilities.
+        seen: what was plainly seen, by whom and when.
+        blocks: what of it may count.
+    """
+
+    settled: Callable[[], Tensor]
+    truth: Int[Tensor, " row"]
+    law: Law
+    seen: Seen
+    blocks: Sequence[Block]
 
 
 @torch.no_grad()
-def open_readout(
-    readout: Readout, noise: nn.Parameter, following: Following, settled: Callable[[], Tensor], rows: Rows, law: Law
-) -> None:
-    """Begin with scale, lean, noise and table under which outcomes are likeliest.
+def open_readout(readout: Readout, noise: nn.Parameter, direct: Direct, reading: Reading) -> None:
+    """Begin with scale, lean and noise, and with what is read beside states, under which outcomes are likeliest.
 
     Args:
         readout: whose weights point the right way.
         noise: raw output of the noise head.
-        following: the table from class to class.
-        settled: gives the states ``[M, D]`` to read, which hang on all of this where outcomes are evidence.
-        rows: outcomes.
-        law: how logits and noise become log probabilities.
+        direct: what is read beside states.
+        reading: outcomes, and what is known at their origins.
     """
-    weight, offset = readout.weight.clone(), readout.bias.double()
-    begun = Opening(1.0, readout.lean.clone(), float(noise))
-    for turn in range(1, MOST_OPENINGS + 1):
-        states = settled()
+    weight, begun = readout.weight.clone(), Opening(1.0, readout.lean.clone(), float(noise))
+    everything, choice = torch.arange(len(reading.truth), device=weight.device), None
+    for _ in range(OPENINGS):
+        states = reading.settled()
         z, length = states @ weight.mT * readout.scale, states.norm(dim=-1)
-        table = following.table.double() if bool(following.counts) else None
-        known = offset if rows.told is None or table is None else offset + rows.told.double() @ table
-        found = find_opening(z, length, rows.truth, lambda logits, raw, known=known: law(logits + known, raw), begun)
-        readout.weight.copy_(found.scale * weight)
-        readout.lean.copy_(found.lean)
-        noise.fill_(found.noise)
-        if rows.told is None:
-            return
-        if turn == 1 or table is not None:
-            read, raw = found.scale * z + length.unsqueeze(1) * found.lean + offset, noise.detach().double()
-            following.take(
-                find_table(read, rows.told, rows.truth, rows.agent, lambda logits, raw=raw: law(logits, raw))
-            )
-        if turn == OPENINGS and not bool(following.counts):
-            return
+        start = opening_of_classes(z, length, readout.bias, reading, begun)
+        choice = choose_parts(start, reading.seen, reading.blocks, len(begun.lean)) if choice is None else choice
+        found, B = find_start(start, reading.seen.phi, choice, len(begun.lean), everything)
+        readout.weight.copy_(found[0].exp() * weight)
+        readout.lean.copy_(found[1:-1])
+        noise.copy_(found[-1])
+        direct.take(choice, B)
 
 
-def find_opening(
+@torch.no_grad()
+def open_numbers(
+    gap: Float[Tensor, "row output"], direct: Direct, seen: Seen, blocks: Sequence[Block]
+) -> Float[Tensor, " output"] | None:
+    """Begin with what is read beside states of numbers; return the variances that it leaves, None if nothing counts.
+
+    Args:
+        gap: standardised outcomes less what persists of the last ones.
+        direct: what is read beside states.
+        seen: what was plainly seen, by whom and when.
+        blocks: what of it may count.
+    """
+    if not len(gap):
+        return None
+    start, outputs = opening_of_numbers(gap), gap.shape[1]
+    choice = choose_parts(start, seen, blocks, outputs)
+    if not choice.blocks:
+        return None
+    found, B = find_start(start, seen.phi, choice, outputs, torch.arange(len(gap), device=gap.device))
+    direct.take(choice, B)
+    return found.exp().to(gap.dtype)
+
+
+def opening_of_numbers(gap: Float[Tensor, "row output"]) -> Start:
+    """Log variances as numbers to find, around what is there before anything is read."""
+    wide, least = gap.double(), torch.finfo(gap.dtype).eps
+    centre = wide.square().mean(0).clamp(min=least).log()
+
+    def score(free: Tensor, added: Tensor, rows: Tensor) -> Tensor:
+        return -0.5 * ((wide[rows] - added).square() * (-free).exp() + free).sum(1)
+
+    return Start(centre, torch.full_like(centre, NOISE_DEVIATION), score)
+
+
+def opening_of_classes(
     logits: Float[Tensor, "row class"],
     length: Float[Tensor, " row"],
-    truth: Int[Tensor, " row"],
-    law: Law,
+    offset: Float[Tensor, " class"],
+    reading: Reading,
     begun: Opening,
-) -> Opening:
-    """Find the opening under which outcomes are likeliest; few of them leave it near the one it begins with.
+) -> Start:
+    """Scale, lean and noise as numbers to find; few outcomes leave them near those they begin with.
 
     Args:
         logits: z, without lean and offset.
         length: r, of the states they were read from.
-        truth: classes that came.
-        law: how logits and noise become log probabilities.
+        offset: of the readout.
+        reading: outcomes that came.
         begun: scale, lean and noise to begin with.
     """
-    z, r, wanted, device = logits.double(), length.double().unsqueeze(1), truth.unsqueeze(1), logits.device
-    first, last = (torch.tensor([value], dtype=torch.float64) for value in (math.log(begun.scale), begun.noise))
-    centre = torch.cat([first, begun.lean.detach().cpu().double(), last]).to(device)
+    z, r, b, wanted = logits.double(), length.double().unsqueeze(1), offset.double(), reading.truth.unsqueeze(1)
+    ends = (
+        torch.tensor([value], dtype=torch.float64, device=z.device) for value in (math.log(begun.scale), begun.noise)
+    )
+    first, last = ends
+    centre = torch.cat([first, begun.lean.double(), last])
     spread = torch.ones_like(centre)
     spread[-1] = NOISE_DEVIATION
 
-    @torch.enable_grad()
-    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        free = torch.tensor(point, dtype=torch.float64, device=device, requires_grad=True)
-        chosen = law(free[0].exp() * z + r * free[1:-1], free[-1]).gather(1, wanted)
-        loss = ((free - centre) / spread).square().sum() / 2.0 - chosen.sum()
-        (gradient,) = torch.autograd.grad(loss, free)
-        return float(loss.detach()), gradient.cpu().numpy()
+    def score(free: Tensor, added: Tensor, rows: Tensor) -> Tensor:
+        read = free[0].exp() * z[rows] + r[rows] * free[1:-1] + b + added
+        return reading.law(read, free[-1]).gather(1, wanted[rows]).squeeze(1)
 
-    found: Any = minimize(objective, centre.cpu().numpy(), jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS})
-    best = torch.tensor(found.x)
-    return Opening(float(best[0].exp()), best[1:-1].to(begun.lean), float(best[-1]))
+    return Start(centre, spread, score)
 
 
 def likeliest_sureness(states: Float[Tensor, "row dim"], sights: Float[Tensor, "row dim"], begun: float) -> float:
