@@ -76,7 +76,8 @@ def of(direct: Direct, *names: str) -> tuple[Block, ...]:
 
 
 def fitted(data: TemporalHypergraph, **settings) -> sphunc.SphUnc:
-    return sphunc.SphUnc(dim=8, epochs=15, seed=0, **settings).fit(data.until(TRAINED - 1), verbose=False)
+    quick = {"dim": 8, "epochs": 15, "scm": False, "lambda_entropy": 0.0}
+    return sphunc.SphUnc(**{**quick, **settings}, seed=0).fit(data.until(TRAINED - 1), verbose=False)
 
 
 def test_it_is_its_equation() -> None:
@@ -169,6 +170,20 @@ def test_nothing_is_found_in_chance() -> None:
     assert fitted(panel(toss)).network_.direct.parts == ()
 
 
+def test_geometry_alone_differs_in_the_euclidean_ablation() -> None:
+    data = panel(turn)
+    model = fitted(data, geometry="euclidean")
+    assert model.network_.direct.parts == ("now",)
+    assert nll(model, data) < 0.3
+
+
+def test_who_has_outcomes_does_not_decide_what_counts() -> None:
+    data = panel(turn)
+    even = torch.arange(AGENTS) % 2 == 0
+    half = replace(data, y_mask=data.y_mask & even, y=data.y * even)
+    assert fitted(half).network_.direct.parts == ("now",)
+
+
 def test_it_can_be_left_out() -> None:
     assert fitted(panel(turn), direct=False).network_.direct.parts == ()
     assert not sphunc.SphUncConfig.paper().direct
@@ -177,7 +192,7 @@ def test_it_can_be_left_out() -> None:
 @pytest.fixture(scope="module")
 def turning():
     data = panel(turn)
-    return data, fitted(data)
+    return data, fitted(data, scm=True)
 
 
 def test_without_intervention_the_answer_is_the_forecast_and_turns_go_on(turning) -> None:
@@ -187,6 +202,12 @@ def test_without_intervention_the_answer_is_the_forecast_and_turns_go_on(turning
     torch.testing.assert_close(effect.probabilities, model.predict(past).probabilities)
     later = model.intervene(data=past, horizon=2, samples=20, seed=0).probabilities
     assert (later.argmax(1) == (data.y[TRAINED - 1] + 2) % 3).float().mean() > 0.9
+
+
+def test_an_intervention_says_what_it_leaves_out(turning) -> None:
+    data, model = turning
+    with pytest.warns(UserWarning, match="now is read at the origin beside states, and stays as it was seen"):
+        model.intervene(sphunc.Do("a00", toward="c0"), data=data.until(TRAINED - 1), horizon=1, samples=20, seed=0)
 
 
 def test_the_future_says_nothing(turning) -> None:

@@ -105,7 +105,7 @@ def test_nothing_is_found_from_nothing():
 
 def test_a_start_is_the_likeliest_under_its_prior():
     seen, truth = rows(turn, times=3)
-    choice = Choice((NOW, SHARED), {"now": DEVIATIONS[1], "shared": DEVIATIONS[2]})
+    choice = Choice((NOW, SHARED), {"now": DEVIATIONS[0], "shared": DEVIATIONS[1]})
     start = start_of(truth, known=seen.phi[:, CLASSES : 2 * CLASSES])
     free, B = find_start(start, seen.phi, choice, CLASSES, torch.arange(len(truth)))
     shared = B[SHARED.start, 0]
@@ -115,8 +115,8 @@ def test_a_start_is_the_likeliest_under_its_prior():
     base, table, factor = point.split([1 + CLASSES, CLASSES * CLASSES, 1])
     added = seen.phi[:, :CLASSES].double() @ table.view(CLASSES, CLASSES)
     added = added + factor * seen.phi[:, SHARED.start :].double()
-    prior = (base - start.centre).square().sum() + (table / DEVIATIONS[1]).square().sum()
-    prior = prior + (factor / DEVIATIONS[2]).square().sum()
+    prior = (base - start.centre).square().sum() + (table / DEVIATIONS[0]).square().sum()
+    prior = prior + (factor / DEVIATIONS[1]).square().sum()
     (start.score(base, added, torch.arange(len(truth))).sum() - prior / 2).backward()
     assert point.grad is not None
     assert float(point.grad.abs().max()) < 1e-3 * len(truth)

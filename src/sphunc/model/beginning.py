@@ -90,7 +90,7 @@ def open_reading(
     seen = Seen(network.plain(observed).inputs()[targets.mask], agent, origin)
     if network.numbers is not None:
         _open_numbers(network, network.numbers, observed, targets, seen, blocks)
-    if network.numeric or not network.readout.leans or not bool(network.readout.weight.any()):
+    if network.numeric or not bool(network.readout.weight.any()):
         return
     x = network.standard(observed)
 

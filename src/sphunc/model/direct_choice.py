@@ -14,21 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from sphunc._typing import Float, Int
-from sphunc.model.likeliest import minimise
+from sphunc.model.likeliest import MOST_STEPS, minimise
 
-DEVIATIONS = (0.1, 0.4, 1.6)
+DEVIATIONS = (0.3, 1.5)
 """Of the entries of B around 0, of which outcomes of others choose one for each part."""
 LEAST_GAIN, ERRORS = 0.02, 2.5
-"""Of a part: in nats per outcome, and in standard errors over agents (or times); three deviations were tried for it."""
+"""Of a part: in nats per outcome, and in standard errors over agents (or times); two deviations are tried for it."""
 FEWEST_UNITS = 4
 """Agents, or times, below which nothing can be said about others."""
-MOST_ROWS = 4000
-"""Outcomes that decide; more would decide the same."""
+MOST_ROWS, FEW_STEPS = 4000, 40
+"""Outcomes that decide, and steps of the search there; more would decide the same."""
 
 Score = Callable[[Tensor, Tensor, Tensor], Tensor]
 """From the free numbers ``[Q]``, what is added ``[m, C]`` and the rows it is of ``[m]`` to log likelihoods ``[m]``."""
@@ -93,7 +94,12 @@ class Choice:
 
 
 def find_start(
-    start: Start, phi: Float[Tensor, "row input"], choice: Choice, outputs: int, rows: Int[Tensor, " some"]
+    start: Start,
+    phi: Float[Tensor, "row input"],
+    choice: Choice,
+    outputs: int,
+    rows: Int[Tensor, " some"],
+    steps: int = MOST_STEPS,
 ) -> tuple[Float[Tensor, " free"], Float[Tensor, "input output"]]:
     """Return the likeliest free numbers, and B ``[P, C]`` (0 in rows that do not count), for some rows."""
     first, mine = len(start.centre), phi[rows].double()
@@ -107,7 +113,7 @@ def find_start(
         added = _added(mine, choice.blocks, parts, outputs)
         return ((free - centre) / scale).square().sum() / 2.0 - start.score(base, added, rows).sum()
 
-    base, *parts = minimise(loss, centre).split(sizes)
+    base, *parts = minimise(loss, centre, steps=steps).split(sizes)
     B = torch.zeros(phi.shape[1], outputs, dtype=torch.float64, device=phi.device)
     for block, part in zip(choice.blocks, parts, strict=True):
         B[block.start : block.stop] = block.matrix(part, outputs)
@@ -117,14 +123,16 @@ def find_start(
 def choose_parts(start: Start, seen: Seen, blocks: Sequence[Block], outputs: int) -> Choice:
     """Take in one part after the other, each if it tells the outcomes of others better than those before it alone."""
     choice, some = Choice(), _evenly(len(seen.phi), seen.phi.device)
+    judge = partial(_judged_by_others, start, seen.phi, outputs, some)
     for name in dict.fromkeys(block.name for block in blocks):
         mine = [block for block in blocks if block.name == name]
-        unit = (seen.origin if mine[0].by_time else seen.agent)[some]
-        if not bool(seen.phi[:, mine[0].start : mine[-1].stop].any()) or len(unit.unique()) < FEWEST_UNITS:
+        unit = _ranks((seen.origin if mine[0].by_time else seen.agent)[some])
+        is_seen = bool(seen.phi[:, mine[0].start : mine[-1].stop].any())
+        if not is_seen or int(unit.max()) + 1 < FEWEST_UNITS:
             continue
-        before = _judged_by_others(start, seen.phi, choice, outputs, some, unit)
+        before = judge(choice, unit)
         tried = [choice.joined(mine, deviation) for deviation in DEVIATIONS]
-        gains = [_judged_by_others(start, seen.phi, one, outputs, some, unit) - before for one in tried]
+        gains = [judge(one, unit) - before for one in tried]
         best = max(range(len(gains)), key=lambda k: float(gains[k].mean()))
         if is_certain(gains[best], unit):
             choice = tried[best]
@@ -132,7 +140,7 @@ def choose_parts(start: Start, seen: Seen, blocks: Sequence[Block], outputs: int
 
 
 def is_certain(gain: Float[Tensor, " row"], unit: Int[Tensor, " row"]) -> bool:
-    """Whether the mean gain is large, and at least twice its standard error over units (agents, or times)."""
+    """Whether the mean gain is large, and at least 2.5 times its standard error over units (agents, or times)."""
     mean = gain.mean()
     apart = torch.zeros(int(unit.max()) + 1, dtype=gain.dtype, device=gain.device)
     error = apart.index_add(0, unit, gain - mean).square().sum().sqrt() / len(gain)
@@ -140,14 +148,19 @@ def is_certain(gain: Float[Tensor, " row"], unit: Int[Tensor, " row"]) -> bool:
 
 
 def _judged_by_others(
-    start: Start, phi: Tensor, choice: Choice, outputs: int, some: Tensor, unit: Tensor
+    start: Start, phi: Tensor, outputs: int, some: Tensor, choice: Choice, unit: Tensor
 ) -> Float[Tensor, " row"]:
     """Log likelihood of outcomes, each under what the other half of the units found."""
     found = torch.zeros(len(some), dtype=torch.float64, device=some.device)
     for half in (unit % 2 == 0, unit % 2 == 1):
-        base, B = find_start(start, phi, choice, outputs, some[~half])
+        base, B = find_start(start, phi, choice, outputs, some[~half], FEW_STEPS)
         found[half] = start.score(base, phi[some[half]].double() @ B, some[half])
     return found
+
+
+def _ranks(unit: Int[Tensor, " row"]) -> Int[Tensor, " row"]:
+    """Number the units that are there: halves by their own number would be empty where only every other one is."""
+    return unit.unique(return_inverse=True)[1]
 
 
 def _added(phi: Tensor, blocks: Sequence[Block], parts: Sequence[Tensor], outputs: int) -> Tensor:

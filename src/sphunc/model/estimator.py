@@ -20,11 +20,11 @@ from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.model.alignment import Known, align, check_features, known_of
 from sphunc.model.bundle import has_bundle, remove_bundle
 from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.checkpoint import MODEL, TRAINING, check_ids, fingerprint, is_begun, save_training, take_up
+from sphunc.model.checkpoint import MODEL, TRAINING, check_ids, fingerprint, is_begun
 from sphunc.model.config import SphUncConfig, check_setting, plain_numbers
 from sphunc.model.conformal import ConformalScores, class_sets, intervals
 from sphunc.model.extremes import check_extremes, set_aside
-from sphunc.model.fitting import Fitted, Session, conclude, fit_stages
+from sphunc.model.fitting import Fitted, Session, conclude
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.grouping import regroup
 from sphunc.model.history import Callback, EpochRecord
@@ -48,6 +48,7 @@ from sphunc.model.observed import observe
 from sphunc.model.outlook import Outlook
 from sphunc.model.plan import make_plan
 from sphunc.model.progress import ProgressBar
+from sphunc.model.rivals import fit_rivals, forget_rival, without_what_is_seen
 from sphunc.model.run import Run
 from sphunc.model.saving import load_fitted, save_fitted
 from sphunc.model.scoring import explained, judge
@@ -168,21 +169,19 @@ class SphUnc(WhatIf):
         session = replace(self._session(data, split, config), knowledge=told)
         if folder is not None and resume is not None and not is_begun(folder):
             return self._take_finished(folder, session)
-        begun = keep = None
         if folder is not None:
             check_ids(session.data)
             writable_folder("checkpoint" if resume is None else "resume", folder)
-            begun = take_up(folder, session, resume=resume is not None)
-            keep = partial(save_training, folder, session)
+        rival = without_what_is_seen(session, _network, known_of(session.data))
         with ProgressBar(verbose) as bar:
-            if resume is not None and begun is None:
-                bar.say(f"the run in {folder} was stopped before its first pass ended: it begins anew")
-            carry, history = fit_stages(session, _all([bar, *called]), keep=keep, begun=begun)
+            kept: dict[str, Any] = {"folder": folder, "resume": resume is not None}
+            carry, history = fit_rivals(session, rival, _all([bar, *called]), bar.say, **kept)
         digest = fingerprint(session.data, session.plan, session.knowledge)
         fitted = replace(conclude(session, carry, history), fingerprint=digest, knowledge=told)
         self._take(config, known_of(session.data), fitted)
         if folder is not None:
             self.save(folder)
+            forget_rival(folder)
             remove_bundle(folder, TRAINING)
         return self
 

@@ -54,9 +54,9 @@ def set_aside(
 ) -> TemporalHypergraph:
     """Take values that training saw nothing like as not observed, and warn of them by the name of the feature.
 
-    All values of a feature where most of them, from five agents or more, lie more than 20 deviations from the mean of
-    the training times; and any value more than 1000 of them away. Other data is returned as it is. Data of which
-    nothing would be left is refused: forecasts without any feature are surer than they may be.
+    All values of a feature at a time, or at all times, where most of them, from five agents or more, lie more than 20
+    deviations from the mean of the training times; and any value more than 1000 of them away. Other data is returned
+    as it is. Data of which nothing would be left is refused: forecasts without any feature are surer than they may be.
 
     Args:
         data: features in the order of the statistics.
@@ -65,7 +65,7 @@ def set_aside(
     """
     distance = standardise(data.x, data.x_mask, mean, deviation).abs()
     in_another_unit = _in_another_unit(distance, data.x_mask)
-    unlike = data.x_mask & ((distance > UNSEEN) | in_another_unit)
+    unlike = data.x_mask & ((distance > UNSEEN) | in_another_unit.unsqueeze(1))
     if not bool(unlike.any()):
         return data
     faults = [
@@ -83,10 +83,15 @@ def set_aside(
     return replace(data, x=torch.where(unlike, 0.0, data.x), x_mask=data.x_mask & ~unlike)
 
 
-def _in_another_unit(distance: Tensor, mask: Tensor) -> Bool[Tensor, " feature"]:
-    """Whether the median distance of a feature's values is beyond what is likely, and not by few agents alone."""
-    far = (distance > UNLIKE).sum((0, 1))
-    return (2 * far > mask.sum((0, 1))) & (mask.any(0).sum(0) >= FEWEST_AGENTS)
+def _in_another_unit(distance: Tensor, mask: Tensor) -> Bool[Tensor, "time feature"]:
+    """Whether the median distance of a feature's values, at a time or at all, is beyond what is likely.
+
+    Five agents tell a unit from few who are far out for good.
+    """
+    far = distance > UNLIKE
+    everywhere = (2 * far.sum((0, 1)) > mask.sum((0, 1))) & (mask.any(0).sum(0) >= FEWEST_AGENTS)
+    at_a_time = (2 * far.sum(1) > mask.sum(1)) & (mask.sum(1) >= FEWEST_AGENTS)
+    return at_a_time | everywhere
 
 
 def _described(name: str, values: Float[Tensor, " value"], mean: float, deviation: float) -> str:

@@ -94,16 +94,19 @@ def open_readout(readout: Readout, noise: nn.Parameter, direct: Direct, reading:
         direct: what is read beside states.
         reading: outcomes, and what is known at their origins.
     """
-    weight, begun = readout.weight.clone(), Opening(1.0, readout.lean.clone(), float(noise))
+    # Without a lean, the offset of the readout is what known states have in common.
+    common = readout.lean if readout.leans else readout.bias
+    offset = readout.bias.clone() if readout.leans else torch.zeros_like(readout.bias)
+    weight, begun = readout.weight.clone(), Opening(1.0, common.clone(), float(noise))
     everything, choice = torch.arange(len(reading.truth), device=weight.device), None
     for _ in range(OPENINGS):
         states = reading.settled()
-        z, length = states @ weight.mT * readout.scale, states.norm(dim=-1)
-        start = opening_of_classes(z, length, readout.bias, reading, begun)
-        choice = choose_parts(start, reading.seen, reading.blocks, len(begun.lean)) if choice is None else choice
-        found, B = find_start(start, reading.seen.phi, choice, len(begun.lean), everything)
+        length = states.norm(dim=-1) if readout.leans else torch.ones_like(states[:, 0])
+        start = opening_of_classes(states @ weight.mT * readout.scale, length, offset, reading, begun)
+        choice = choose_parts(start, reading.seen, reading.blocks, len(common)) if choice is None else choice
+        found, B = find_start(start, reading.seen.phi, choice, len(common), everything)
         readout.weight.copy_(found[0].exp() * weight)
-        readout.lean.copy_(found[1:-1])
+        common.copy_(found[1:-1])
         noise.copy_(found[-1])
         direct.take(choice, B)
 

@@ -30,7 +30,7 @@ from sphunc.model.dowhy import Contrast, as_interventions, contrast, draw_outcom
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.hindsight import is_blank, look_back, names_in_hindsight
 from sphunc.model.inputs import check_data
-from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
+from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of, warn_of_what_stays
 from sphunc.model.retrospect import check_retrospect, retrospect
 from sphunc.model.scenario import Scenario, check_scenario
 from sphunc.model.situation import Situation, posterior, situate
@@ -270,6 +270,7 @@ class WhatIf(ABC):
     def _query(self, asked: str, interventions: Iterable[Any], data: Any, amounts: Amounts, scenario: Any) -> Query:
         self._check_fitted(asked)
         plan = check_plan(interventions, self.config_)
+        warn_of_what_stays(self.network_, plan)
         data = check_data(asked, data)
         looks_back, links = asked.startswith("counterfactual"), self.structure_.links.shape[1]
         amounts = amounts.settled(data, self.config_, links, looks_back=looks_back)
