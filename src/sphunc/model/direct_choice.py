@@ -141,10 +141,13 @@ def choose_parts(start: Start, seen: Seen, blocks: Sequence[Block], outputs: int
 
 def is_certain(gain: Float[Tensor, " row"], unit: Int[Tensor, " row"]) -> bool:
     """Whether the mean gain is large, and at least 2.5 times its standard error over units (agents, or times)."""
-    mean = gain.mean()
+    return float(gain.mean()) > max(LEAST_GAIN, ERRORS * error_over_units(gain, unit))
+
+
+def error_over_units(gain: Float[Tensor, " row"], unit: Int[Tensor, " row"]) -> float:
+    """Return the standard error of the mean gain, rows of one unit counting as one draw."""
     apart = torch.zeros(int(unit.max()) + 1, dtype=gain.dtype, device=gain.device)
-    error = apart.index_add(0, unit, gain - mean).square().sum().sqrt() / len(gain)
-    return float(mean) > max(LEAST_GAIN, ERRORS * float(error))
+    return float(apart.index_add(0, unit, gain - gain.mean()).square().sum().sqrt()) / len(gain)
 
 
 def _judged_by_others(

@@ -18,6 +18,7 @@ from sphunc._typing import Float, Int, Tensor
 from sphunc.model.alignment import Known
 from sphunc.model.bundle import remove_bundle
 from sphunc.model.checkpoint import TRAINING, is_begun, save_training, take_up
+from sphunc.model.direct_choice import error_over_units
 from sphunc.model.fitting import Carry, Session, fit_stages
 from sphunc.model.history import Callback, EpochRecord
 from sphunc.model.outlook import Outlook
@@ -81,11 +82,7 @@ def uses_what_is_seen(carry: Carry) -> bool:
 
 def is_likelier(gain: Float[Tensor, " row"], agent: Int[Tensor, " row"]) -> bool:
     """Whether the mean gain is larger than its standard error over agents."""
-    if not len(gain):
-        return False
-    mean = gain.mean()
-    apart = torch.zeros(int(agent.max()) + 1, dtype=gain.dtype, device=gain.device)
-    return float(mean) > float(apart.index_add(0, agent, gain - mean).square().sum().sqrt()) / len(gain)
+    return bool(len(gain)) and float(gain.mean()) > error_over_units(gain, agent)
 
 
 def _fit(
