@@ -313,7 +313,7 @@ def test_a_finished_run_that_does_not_tell_its_data_is_not_taken(long_data, tmp_
     ],
 )
 def test_folders_and_callbacks_are_checked_before_any_work(long_data, monkeypatch, options, words):
-    monkeypatch.setattr(estimator, "fit_stages", None)
+    monkeypatch.setattr(estimator, "fit_rivals", None)
     # unwrapped, as users call it: pytest checks annotations, and would refuse it before our own words
     monkeypatch.setattr(estimator, "_folder", unwrap(estimator._folder))
     with pytest.raises(ArgumentTypeError, match=words):
@@ -327,7 +327,7 @@ def test_a_file_is_no_folder(model, long_data, monkeypatch, tmp_path):
         model.save(file)
     with pytest.raises(ArgumentTypeError, match="folder=3 must be the path of a folder, got int"):
         unwrap(SphUnc.load.__func__)(SphUnc, 3)
-    monkeypatch.setattr(estimator, "fit_stages", None)
+    monkeypatch.setattr(estimator, "fit_rivals", None)
     with pytest.raises(ArgumentError, match=r"checkpoint='.*file' cannot be written in \(it is a file\)"):
         SphUnc(**SMALL).fit(long_data, checkpoint=file, verbose=False)
 

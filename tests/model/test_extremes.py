@@ -68,7 +68,7 @@ def test_a_feature_in_another_unit_is_named_and_not_followed(model, short_data, 
 
 def test_a_unit_mistaken_at_the_last_time_only_is_noticed(model, short_data):
     x = short_data.x.clone()
-    x[-1, :, 0] = 1e4 * (1.0 + x[-1, :, 0].abs())
+    x[-1, :, 0] = 1e4 * (1.0 + x[-1, :, 0].abs()) * short_data.x_mask[-1, :, 0]
     with pytest.warns(UserWarning, match="count as not observed"):
         forecast = model.predict(replace(short_data, x=x))
     x_mask = short_data.x_mask.clone()

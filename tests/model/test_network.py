@@ -261,14 +261,24 @@ def test_the_concentration_head_learns_from_how_far_states_really_move() -> None
     assert causal_loss(network(seen, LINKS, GATES), seen, DIM) < before
 
 
-@pytest.mark.parametrize("settings", [{"initial_projection": "gaussian"}, {"geometry": "euclidean"}])
-def test_a_linear_readout_is_left_as_it_is(settings: dict[str, str]) -> None:
+def opened(**settings: str) -> tuple[Network, set[str]]:
+    """A network, and what an opening changes in it."""
     data = world()
     network = make(data, **settings)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     network.open_reading(observe(data), LINKS, GATES, targets_of(data, 1))
-    changed = {name for name, value in network.state_dict().items() if not torch.equal(value, before[name])}
+    return network, {name for name, value in network.state_dict().items() if not torch.equal(value, before[name])}
+
+
+def test_a_readout_that_begins_at_random_is_left_as_it_is() -> None:
+    network, changed = opened(initial_projection="gaussian")
     assert changed <= {"step.sureness"}
+    assert network.readout.bias.requires_grad
+
+
+def test_a_readout_without_lean_opens_with_its_offset() -> None:
+    network, changed = opened(geometry="euclidean")
+    assert {"readout.weight", "readout.bias", "aleatoric.out_bias"} <= changed
     assert network.readout.bias.requires_grad
     assert not network.readout.lean.any()
 

@@ -90,7 +90,8 @@ def open_reading(
     seen = Seen(network.plain(observed).inputs()[targets.mask], agent, origin)
     if network.numbers is not None:
         _open_numbers(network, network.numbers, observed, targets, seen, blocks)
-    if network.numeric or not bool(network.readout.weight.any()):
+    begins_there = network.config.initial_projection == "signal" and bool(network.readout.weight.any())
+    if network.numeric or not begins_there:
         return
     x = network.standard(observed)
 
