@@ -60,10 +60,19 @@ def test_the_gain_is_that_of_the_outcomes_that_neither_learned_from(whole, monke
     data, model, _ = whole
     gains = []
     monkeypatch.setattr("sphunc.model.rivals.is_likelier", lambda gain, agent: gains.append(gain) or True)
+    monkeypatch.setattr("sphunc.model.rivals.FEWEST_TO_CALIBRATE", AGENTS * TIMES)
     estimator().fit(data, verbose=False)
     plain = estimator(direct=False).fit(data, verbose=False)
     best = [min(r.validation for r in one.history_ if r.is_best and r.stage == "cross-fit") for one in (plain, model)]
     assert float(gains[0].mean()) == pytest.approx(best[0] - best[1], abs=1e-4)
+
+
+def test_where_agents_are_held_out_the_latest_outcomes_decide(whole, monkeypatch) -> None:
+    data, *_ = whole
+    judged = []
+    monkeypatch.setattr("sphunc.model.rivals.is_likelier", lambda gain, agent: judged.append(agent) or True)
+    estimator().fit(data, verbose=False)
+    assert judged[0].tolist() == list(range(AGENTS)) * 2  # two origins have a hundred outcomes
 
 
 class StoppedError(Exception):

@@ -100,20 +100,25 @@ def find_start(
     outputs: int,
     rows: Int[Tensor, " some"],
     steps: int = MOST_STEPS,
+    first: Float[Tensor, " free"] | None = None,
 ) -> tuple[Float[Tensor, " free"], Float[Tensor, "input output"]]:
-    """Return the likeliest free numbers, and B ``[P, C]`` (0 in rows that do not count), for some rows."""
-    first, mine = len(start.centre), phi[rows].double()
-    sizes = [first, *(block.size(outputs) for block in choice.blocks)]
+    """Return the likeliest free numbers, and B ``[P, C]`` (0 in rows that do not count), for some rows.
+
+    The search begins with the free numbers ``first``, or with their centre.
+    """
+    count, mine = len(start.centre), phi[rows].double()
+    sizes = [count, *(block.size(outputs) for block in choice.blocks)]
     spread = [start.spread, *(_like(start.spread, choice.deviations[b.name], b.size(outputs)) for b in choice.blocks)]
-    centre = torch.cat([start.centre, _like(start.centre, 0.0, sum(sizes) - first)])
+    centre = torch.cat([start.centre, _like(start.centre, 0.0, sum(sizes) - count)])
     scale = torch.cat(spread)
+    begin = centre if first is None else torch.cat([first, centre[count:]])
 
     def loss(free: Tensor) -> Tensor:
         base, *parts = free.split(sizes)
         added = _added(mine, choice.blocks, parts, outputs)
         return ((free - centre) / scale).square().sum() / 2.0 - start.score(base, added, rows).sum()
 
-    base, *parts = minimise(loss, centre, steps=steps).split(sizes)
+    base, *parts = minimise(loss, begin, steps=steps).split(sizes)
     B = torch.zeros(phi.shape[1], outputs, dtype=torch.float64, device=phi.device)
     for block, part in zip(choice.blocks, parts, strict=True):
         B[block.start : block.stop] = block.matrix(part, outputs)
@@ -124,18 +129,26 @@ def choose_parts(start: Start, seen: Seen, blocks: Sequence[Block], outputs: int
     """Take in one part after the other, each if it tells the outcomes of others better than those before it alone."""
     choice, some = Choice(), _evenly(len(seen.phi), seen.phi.device)
     judge = partial(_judged_by_others, start, seen.phi, outputs, some)
+    before: dict[bool, tuple[Tensor, list[Tensor]]] = {}
     for name in dict.fromkeys(block.name for block in blocks):
         mine = [block for block in blocks if block.name == name]
-        unit = _ranks((seen.origin if mine[0].by_time else seen.agent)[some])
+        by_time = mine[0].by_time
+        unit = _ranks((seen.origin if by_time else seen.agent)[some])
         is_seen = bool(seen.phi[:, mine[0].start : mine[-1].stop].any())
         if not is_seen or int(unit.max()) + 1 < FEWEST_UNITS:
             continue
-        before = judge(choice, unit)
-        tried = [choice.joined(mine, deviation) for deviation in DEVIATIONS]
-        gains = [judge(one, unit) - before for one in tried]
-        best = max(range(len(gains)), key=lambda k: float(gains[k].mean()))
-        if is_certain(gains[best], unit):
-            choice = tried[best]
+        if by_time not in before:
+            before[by_time] = judge(choice, unit)
+        known, begun = before[by_time]
+        best, gain = None, torch.zeros_like(known)
+        for deviation in DEVIATIONS:
+            tried = choice.joined(mine, deviation)
+            more = judge(tried, unit, begun)[0] - known
+            if not float(more.mean()) > float(gain.mean()):
+                break  # more freedom would only fit more of what others do not show
+            best, gain = tried, more
+        if best is not None and is_certain(gain, unit):
+            choice, before = best, {}
     return choice
 
 
@@ -151,14 +164,21 @@ def error_over_units(gain: Float[Tensor, " row"], unit: Int[Tensor, " row"]) -> 
 
 
 def _judged_by_others(
-    start: Start, phi: Tensor, outputs: int, some: Tensor, choice: Choice, unit: Tensor
-) -> Float[Tensor, " row"]:
-    """Log likelihood of outcomes, each under what the other half of the units found."""
-    found = torch.zeros(len(some), dtype=torch.float64, device=some.device)
-    for half in (unit % 2 == 0, unit % 2 == 1):
-        base, B = find_start(start, phi, choice, outputs, some[~half], FEW_STEPS)
-        found[half] = start.score(base, phi[some[half]].double() @ B, some[half])
-    return found
+    start: Start,
+    phi: Tensor,
+    outputs: int,
+    some: Tensor,
+    choice: Choice,
+    unit: Tensor,
+    begun: Sequence[Tensor | None] = (None, None),
+) -> tuple[Float[Tensor, " row"], list[Tensor]]:
+    """Log likelihood of outcomes, each under what the other half of the units found; and what the halves found."""
+    scores, found = torch.zeros(len(some), dtype=torch.float64, device=some.device), []
+    for half, first in zip((unit % 2 == 0, unit % 2 == 1), begun, strict=True):
+        base, B = find_start(start, phi, choice, outputs, some[~half], FEW_STEPS, first)
+        scores[half] = start.score(base, phi[some[half]].double() @ B, some[half])
+        found.append(base)
+    return scores, found
 
 
 def _ranks(unit: Int[Tensor, " row"]) -> Int[Tensor, " row"]:

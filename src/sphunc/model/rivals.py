@@ -1,8 +1,9 @@
 """A fit that has to prove itself: where something plainly seen counts, a rival is fitted without it.
 
 Before the first pass, what is plainly seen may tell outcomes of others better only because states have not been learned
-yet. Whether it still does in the end, the outcomes decide that neither network learned from: it is kept if these are
-likelier by more than a standard error over agents.
+yet. Whether it still does in the end, the outcomes decide that neither network learned from, the latest where agents
+are held out: it is kept if these are likelier by more than two standard errors over agents. A map found in one year may
+be gone in the next, and other agents of the same year do not show that; states are the safer guess.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import torch
 from sphunc._typing import Float, Int, Tensor
 from sphunc.model.alignment import Known
 from sphunc.model.bundle import remove_bundle
+from sphunc.model.calibration import FEWEST_TO_CALIBRATE
 from sphunc.model.checkpoint import TRAINING, is_begun, save_training, take_up
 from sphunc.model.direct_choice import error_over_units
 from sphunc.model.fitting import Carry, Session, fit_stages
@@ -25,6 +27,8 @@ from sphunc.model.outlook import Outlook
 from sphunc.model.targets import targets_of
 
 COUNTS = "direct.counts"
+LEAST_ERRORS = 2.0
+"""Of what the outcomes gain, in standard errors over agents."""
 WITHOUT = "without"
 """Folder inside that of a checkpoint, for the rival."""
 
@@ -81,8 +85,8 @@ def uses_what_is_seen(carry: Carry) -> bool:
 
 
 def is_likelier(gain: Float[Tensor, " row"], agent: Int[Tensor, " row"]) -> bool:
-    """Whether the mean gain is larger than its standard error over agents."""
-    return bool(len(gain)) and float(gain.mean()) > error_over_units(gain, agent)
+    """Whether the mean gain is larger than twice its standard error over agents."""
+    return bool(len(gain)) and float(gain.mean()) > LEAST_ERRORS * error_over_units(gain, agent)
 
 
 def _fit(
@@ -102,6 +106,7 @@ def _is_worth_it(session: Session, seen: Carry, without: Carry) -> bool:
     plan = session.plan
     origins = plan.train if plan.by_agents else (*plan.validation, *plan.calibration)
     targets = targets_of(session.data, session.config.horizon, origins)
+    targets = targets.latest(FEWEST_TO_CALIBRATE) if plan.by_agents else targets
     truth, agent = targets.outcome[targets.mask], targets.mask.nonzero()[:, 1]
 
     def surprise(outlook: Outlook | None) -> Tensor:
