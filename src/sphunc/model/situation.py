@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sphunc.causal.action import Names
+from sphunc.causal.beside import Beside, View
 from sphunc.causal.design import Start
 from sphunc.causal.mechanism import Mechanism
 from sphunc.causal.monte_carlo import TELLING
@@ -39,6 +41,7 @@ class Situation:
         readings: how outcomes are read, step by step.
         classes: direction of each class ``[C, D]``; empty for numbers.
         beliefs: natural parameters at every time up to the origin ``[T, N, D]``.
+        beside: what is read beside states; None if nothing is.
     """
 
     names: Names
@@ -47,6 +50,7 @@ class Situation:
     readings: tuple[ClassReading | NumberReading, ...]
     classes: Tensor
     beliefs: Tensor
+    beside: Beside | None = None
 
     def direct(self, kind: str, index: Any, agent: int) -> Tensor:
         """Direction of a class, of an agent at the origin, or of ``agent`` at a time."""
@@ -89,7 +93,32 @@ def situate(
         readings=readings_of(network, temperature, origin.run),
         classes=normalise(centred if names.classes else centred[:0]),
         beliefs=origin.eta.cpu(),
+        beside=beside_of(network, past, [(past.num_times - 1, step) for step in range(1, horizon + 1)]),
     )
+
+
+@torch.no_grad()
+def beside_of(network: Network, data: TemporalHypergraph, steps: Sequence[tuple[int, int]]) -> Beside | None:
+    """Return what is read beside states, as forecasts do it; None if nothing counts.
+
+    Args:
+        network: fitted.
+        data: as the network takes it.
+        steps: for each of them the time that it is forecast from, and how many steps ahead of it.
+    """
+    if not network.direct.is_used:
+        return None
+    direct, lag, plain = network.direct, network.config.horizon, network.plain(observe(data))
+
+    def view(time: int, beyond: int) -> View | None:
+        if beyond < 0:
+            return None
+        x, common = direct.faded(plain.x[time], beyond), plain.common()[time]
+        told = None if beyond else plain.told[time].cpu()
+        return View(told, x.cpu(), common.cpu(), memberships(data, time))
+
+    views = tuple(view(time, ahead - lag) for time, ahead in steps)
+    return Beside(direct.counted().cpu(), network.centre.cpu(), network.scale.cpu(), lag, views)
 
 
 def mechanism_of(network: Network) -> Mechanism:
