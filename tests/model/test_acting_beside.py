@@ -186,6 +186,22 @@ def test_a_counterfactual_knows_which_company_there_was(short_data) -> None:
     assert torch.equal(same.outcomes, same.factual_outcomes)
 
 
+def test_a_longer_horizon_of_the_model_is_told_by_what_lies_that_far_back(short_data) -> None:
+    model = by_hand(short_data, "now", "company", horizon=2)
+    effect = model.intervene(sphunc.CutGroup(groups_at(short_data)[2]), data=short_data, horizon=2, **ASKED)
+    (_, bias), (_, second), told = state_of(model, 0), laws(model, short_data, 2), told_at(model, short_data)
+    assert torch.equal(effect.outcomes[0], effect.factual_outcomes[0])
+    wanted = second(bias + added(model, short_data, told, cut=(2,)))
+    torch.testing.assert_close(effect.outcomes[1], wanted, atol=1e-5, rtol=0.0)
+    asked = {"data": short_data, "origin": 1, "horizon": 2, **ASKED}
+    found = model.counterfactual(sphunc.CutGroup(groups_at(short_data, 1)[5], times=0), **asked)
+    agent, place = memberships(short_data, 1)
+    moved = (found.outcomes - found.factual_outcomes).abs().amax(-1) > 1e-3
+    assert not moved[0].any()
+    assert moved[1].any()
+    assert set(moved[1].nonzero().flatten().tolist()) <= set(agent[place == 5].tolist())
+
+
 def test_a_saved_model_answers_the_same(model, short_data, tmp_path) -> None:
     model.save(tmp_path)
     again, cut = sphunc.SphUnc.load(tmp_path), sphunc.CutGroup(groups_at(short_data)[2])

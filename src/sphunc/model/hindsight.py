@@ -60,7 +60,7 @@ class Hindsight:
         readings: how outcomes of each step are read, with the forecast from the time before.
         sights: what was seen at each step.
         meetings: groups of each transition.
-        beside: what is read beside states, with what was seen at the time before; None if nothing is.
+        beside: what is read beside states, from what was seen ``horizon`` of the model before; None if nothing is.
     """
 
     looks: Tensor
@@ -90,9 +90,7 @@ def look_back(network: Network, temperature: TemperatureLaw, query: Query) -> Hi
         readings=tuple(readings),
         sights=tuple(_sight(query, first + step, looks[step - 1]) for step in range(1, horizon + 1)),
         meetings=meetings_of(seen, first, horizon),
-        beside=beside_of(
-            network, seen, [(time, h) for time in range(first, last + 1) for h in range(1, steps[time] + 1)]
-        ),
+        beside=beside_of(network, seen, first, horizon),
     )
 
 

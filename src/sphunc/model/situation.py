@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,31 +92,36 @@ def situate(
         readings=readings_of(network, temperature, origin.run),
         classes=normalise(centred if names.classes else centred[:0]),
         beliefs=origin.eta.cpu(),
-        beside=beside_of(network, past, [(past.num_times - 1, step) for step in range(1, horizon + 1)]),
+        beside=beside_of(network, past, past.num_times - 1, horizon),
     )
 
 
 @torch.no_grad()
-def beside_of(network: Network, data: TemporalHypergraph, steps: Sequence[tuple[int, int]]) -> Beside | None:
-    """Return what is read beside states, as forecasts do it; None if nothing counts.
+def beside_of(network: Network, data: TemporalHypergraph, first: int, horizon: int) -> Beside | None:
+    """Return what is read beside states at each of ``horizon`` steps; None if nothing counts.
+
+    Up to the last time of the data it is what was seen, after it what forecasts from there take. A step below the
+    horizon of the network is told by what was seen before the origin, which is the same in both arms: nothing is read.
 
     Args:
         network: fitted.
         data: as the network takes it.
-        steps: for each of them the time that it is forecast from, and how many steps ahead of it.
+        first: time index of the origin.
+        horizon: steps.
     """
     if not network.direct.is_used:
         return None
     direct, lag, plain = network.direct, network.config.horizon, network.plain(observe(data))
 
-    def view(time: int, beyond: int) -> View | None:
-        if beyond < 0:
+    def view(source: int) -> View | None:
+        if source < 0:
             return None
-        x, common = direct.faded(plain.x[time], beyond), plain.common()[time]
-        told = None if beyond else plain.told[time].cpu()
-        return View(told, x.cpu(), common.cpu(), memberships(data, time))
+        time = min(first + source, data.num_times - 1)
+        beyond = first + source - time
+        told, x = None if beyond else plain.told[time].cpu(), direct.faded(plain.x[time], beyond).cpu()
+        return View(told, x, plain.common()[time].cpu(), memberships(data, time))
 
-    views = tuple(view(time, ahead - lag) for time, ahead in steps)
+    views = tuple(view(step - lag) for step in range(1, horizon + 1))
     return Beside(direct.counted().cpu(), network.centre.cpu(), network.scale.cpu(), lag, views)
 
 
