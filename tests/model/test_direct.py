@@ -204,12 +204,6 @@ def test_without_intervention_the_answer_is_the_forecast_and_turns_go_on(turning
     assert (later.argmax(1) == (data.y[TRAINED - 1] + 2) % 3).float().mean() > 0.9
 
 
-def test_an_intervention_says_what_it_leaves_out(turning) -> None:
-    data, model = turning
-    with pytest.warns(UserWarning, match="now is read at the origin beside states, and stays as it was seen"):
-        model.intervene(sphunc.Do("a00", toward="c0"), data=data.until(TRAINED - 1), horizon=1, samples=20, seed=0)
-
-
 def test_the_future_says_nothing(turning) -> None:
     data, model = turning
     changed = replace(data, y=(data.y + 1) % 3, x=data.x + 1.0)

@@ -14,12 +14,13 @@ counterfactuals of an outcome, averaged over what it may have been, are those of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import torch
 
 from sphunc._typing import Float, Tensor
 from sphunc.causal.arms import Comparison
+from sphunc.causal.beside import Offsets
 from sphunc.causal.counterfactual import TINY, coupled_outcomes
 from sphunc.causal.design import Layout
 from sphunc.causal.monte_carlo import estimated_variance, variance_of_mean, weighted_error
@@ -62,6 +63,11 @@ class Trace:
     def rows(self, part: slice) -> Trace:
         """Return the samples of some agents."""
         return Trace(*(getattr(self, f.name)[part] for f in fields(self)))
+
+    def with_offsets(self, offsets: Offsets) -> Trace:
+        """Add what is read beside states: outcomes were made with that of the factual arm."""
+        was, now = (one.unsqueeze(1) for one in offsets)
+        return replace(self, plain=self.plain + was, before=self.before + was, after=self.after + now)
 
 
 @dataclass(frozen=True, eq=False)

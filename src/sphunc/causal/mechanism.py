@@ -180,12 +180,13 @@ def company(
     influence = _csr(links[1][on], links[0][on], gates[on], (agents, agents)) if bool(on.any()) else None
     gather = spread = None
     if memberships is not None and memberships[0].numel():
-        gather, spread = _averages(*memberships, agents, cut)
+        gather, spread = averages(*memberships, agents, cut)
     own = None if gather is None or spread is None else spread.multiply(gather.T).tocsr()
     return Company(influence, gather, spread, _squared(influence), _squared(gather), _squared(spread), own)
 
 
-def _averages(agent: Tensor, group: Tensor, agents: int, cut: tuple[int, ...]) -> tuple[csr_matrix, csr_matrix]:
+def averages(agent: Tensor, group: Tensor, agents: int, cut: tuple[int, ...]) -> tuple[csr_matrix, csr_matrix]:
+    """Means of agents over groups ``[M, N]`` and of groups over agents ``[N, M]``, without groups that are cut."""
     count = int(group.max()) + 1
     if cut:
         kept = ~torch.isin(group, torch.tensor(cut))

@@ -51,8 +51,11 @@ class Plain:
         r"""Return :math:`\phi`."""
         own = torch.cat([self.told, self.x], -1)
         company = torch.stack([_company(now, pull) for now, pull in zip(own, self.pull, strict=True)])
-        common = torch.cat([self.level, self.change], -1).unsqueeze(1).expand(-1, own.shape[1], -1)
-        return torch.cat([own, company, common, torch.ones_like(common[..., :1])], -1)
+        return torch.cat([own, company, self.common().unsqueeze(1).expand(-1, own.shape[1], -1)], -1)
+
+    def common(self) -> Float[Tensor, "time common"]:
+        """What everybody shares: level, change, and 1."""
+        return torch.cat([self.level, self.change, torch.ones_like(self.level[:, :1])], -1)
 
     def at(self, time: int) -> Plain:
         """Return one origin."""
@@ -118,13 +121,21 @@ class Direct(nn.Module):
 
     def forward(self, plain: Plain) -> Float[Tensor, "time agent output"]:
         """Return what is added to logits, or to standardised means."""
-        return plain.inputs() @ (self.weight * self.counts.unsqueeze(1))
+        return plain.inputs() @ self.counted()
+
+    def counted(self) -> Float[Tensor, "input output"]:
+        """Return B, 0 in the rows of what does not count."""
+        return self.weight * self.counts.unsqueeze(1)
+
+    def faded(self, x: Float[Tensor, "*batch feature"], steps: int) -> Float[Tensor, "*batch feature"]:
+        """Features as they are expected ``steps`` steps on."""
+        return self.keeps**steps * x
 
     def later(
         self, plain: Plain, probable: Float[Tensor, "time agent output"], steps: int
     ) -> Float[Tensor, "time agent output"]:
         """Return the same from ``steps`` steps on, where outcomes are only probable and features fade to their mean."""
-        faded = Plain(probable, self.keeps**steps * plain.x, plain.level, plain.change, plain.pull)
+        faded = Plain(probable, self.faded(plain.x, steps), plain.level, plain.change, plain.pull)
         return self(faded)
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from sphunc._typing import Float
 from sphunc.causal.abducted import Sight
 from sphunc.causal.action import Action, Names
+from sphunc.causal.beside import Beside
 from sphunc.causal.interventions import CutGroup, Plan
 from sphunc.causal.reading import ClassReading, NumberReading
 from sphunc.errors import ArgumentError
@@ -25,7 +26,7 @@ from sphunc.model.calibration import TemperatureLaw
 from sphunc.model.network import Network
 from sphunc.model.observed import observe
 from sphunc.model.query import Amounts, Query
-from sphunc.model.situation import groups_at, memberships, readings_of
+from sphunc.model.situation import beside_of, groups_at, memberships, readings_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,7 @@ class Hindsight:
         readings: how outcomes of each step are read, with the forecast from the time before.
         sights: what was seen at each step.
         meetings: groups of each transition.
+        beside: what is read beside states, from what was seen ``horizon`` of the model before; None if nothing is.
     """
 
     looks: Tensor
@@ -67,6 +69,7 @@ class Hindsight:
     readings: tuple[ClassReading | NumberReading, ...]
     sights: tuple[Sight, ...]
     meetings: Meetings
+    beside: Beside | None = None
 
 
 def look_back(network: Network, temperature: TemperatureLaw, query: Query) -> Hindsight:
@@ -87,6 +90,7 @@ def look_back(network: Network, temperature: TemperatureLaw, query: Query) -> Hi
         readings=tuple(readings),
         sights=tuple(_sight(query, first + step, looks[step - 1]) for step in range(1, horizon + 1)),
         meetings=meetings_of(seen, first, horizon),
+        beside=beside_of(network, seen, first, horizon),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -164,17 +163,3 @@ def _origin(data: TemporalHypergraph, origin: object, after: int = 0) -> int:
             f"origin={index} is outside the {data.num_times} times of the data; choose 0 to {data.num_times - 1}"
         )
     return index
-
-
-def warn_of_what_stays(network: Any, plan: Plan) -> None:
-    """Say that what is plainly seen does not change with an intervention, where it counts in the forecast."""
-    parts = network.direct.parts if len(plan) else ()
-    if parts:
-        warnings.warn(
-            f"{', '.join(parts)} {'is' if len(parts) == 1 else 'are'} read at the origin beside states, and "
-            f"{'stays' if len(parts) == 1 else 'stay'} as {'it was' if len(parts) == 1 else 'they were'} seen: what an "
-            "intervention would change through them is left out, and effects are too small. Fit with direct=False for "
-            "answers that states alone carry",
-            UserWarning,
-            stacklevel=4,
-        )

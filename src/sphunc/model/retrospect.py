@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -58,8 +59,12 @@ def retrospect(situation: Situation, action: Action, query: Query, hindsight: Hi
     means = [RunningMean(agents, mechanism.dim) for _ in range(H)]
     for q in range(len(query.scenario.strengths)):
         _Path(situation, action, query, hindsight, q).follow(traces, means)
-    steps = zip(traces, hindsight.readings, hindsight.sights, strict=True)
-    comparisons = [compare_abducted(*step, layout, query.scenario.order) for step in steps]
+    comparisons: list[Comparison] = []
+    beside, cut = hindsight.beside, partial(hindsight.meetings.cut, action)
+    for trace, reading, sight in zip(traces, hindsight.readings, hindsight.sights, strict=True):
+        offsets = None if beside is None else beside.offsets(comparisons, cut)
+        trace = trace if offsets is None else trace.with_offsets(offsets)
+        comparisons.append(compare_abducted(trace, reading, sight, layout, query.scenario.order))
     bounds = [latent_bound(mean.resultant, mechanism.dim) for mean in means]
     return Retrospect(comparisons, bounds, torch.stack([sight.is_told for sight in hindsight.sights]))
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sphunc.causal.action import Names
+from sphunc.causal.beside import Beside, View
 from sphunc.causal.design import Start
 from sphunc.causal.mechanism import Mechanism
 from sphunc.causal.monte_carlo import TELLING
@@ -39,6 +40,7 @@ class Situation:
         readings: how outcomes are read, step by step.
         classes: direction of each class ``[C, D]``; empty for numbers.
         beliefs: natural parameters at every time up to the origin ``[T, N, D]``.
+        beside: what is read beside states; None if nothing is.
     """
 
     names: Names
@@ -47,6 +49,7 @@ class Situation:
     readings: tuple[ClassReading | NumberReading, ...]
     classes: Tensor
     beliefs: Tensor
+    beside: Beside | None = None
 
     def direct(self, kind: str, index: Any, agent: int) -> Tensor:
         """Direction of a class, of an agent at the origin, or of ``agent`` at a time."""
@@ -89,7 +92,37 @@ def situate(
         readings=readings_of(network, temperature, origin.run),
         classes=normalise(centred if names.classes else centred[:0]),
         beliefs=origin.eta.cpu(),
+        beside=beside_of(network, past, past.num_times - 1, horizon),
     )
+
+
+@torch.no_grad()
+def beside_of(network: Network, data: TemporalHypergraph, first: int, horizon: int) -> Beside | None:
+    """Return what is read beside states at each of ``horizon`` steps; None if nothing counts.
+
+    Up to the last time of the data it is what was seen, after it what forecasts from there take. A step below the
+    horizon of the network is told by what was seen before the origin, which is the same in both arms: nothing is read.
+
+    Args:
+        network: fitted.
+        data: as the network takes it.
+        first: time index of the origin.
+        horizon: steps.
+    """
+    if not network.direct.is_used:
+        return None
+    direct, lag, plain = network.direct, network.config.horizon, network.plain(observe(data))
+
+    def view(source: int) -> View | None:
+        if source < 0:
+            return None
+        time = min(first + source, data.num_times - 1)
+        beyond = first + source - time
+        told, x = None if beyond else plain.told[time].cpu(), direct.faded(plain.x[time], beyond).cpu()
+        return View(told, x, plain.common()[time].cpu(), memberships(data, time))
+
+    views = tuple(view(step - lag) for step in range(1, horizon + 1))
+    return Beside(direct.counted().cpu(), network.centre.cpu(), network.scale.cpu(), lag, views)
 
 
 def mechanism_of(network: Network) -> Mechanism:

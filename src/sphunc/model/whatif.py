@@ -15,6 +15,7 @@ from sphunc._typing import Whole
 from sphunc.causal.action import Action
 from sphunc.causal.arms import Comparison, compare
 from sphunc.causal.basis import Basis, basis_for
+from sphunc.causal.beside import with_offsets
 from sphunc.causal.counterfactual import COUPLING
 from sphunc.causal.design import Design
 from sphunc.causal.effects import Effect
@@ -30,7 +31,7 @@ from sphunc.model.dowhy import Contrast, as_interventions, contrast, draw_outcom
 from sphunc.model.forecast import Forecast, next_time
 from sphunc.model.hindsight import is_blank, look_back, names_in_hindsight
 from sphunc.model.inputs import check_data
-from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of, warn_of_what_stays
+from sphunc.model.query import Amounts, Query, check_plan, check_structure, names_of
 from sphunc.model.retrospect import check_retrospect, retrospect
 from sphunc.model.scenario import Scenario, check_scenario
 from sphunc.model.situation import Situation, posterior, situate
@@ -270,7 +271,6 @@ class WhatIf(ABC):
     def _query(self, asked: str, interventions: Iterable[Any], data: Any, amounts: Amounts, scenario: Any) -> Query:
         self._check_fitted(asked)
         plan = check_plan(interventions, self.config_)
-        warn_of_what_stays(self.network_, plan)
         data = check_data(asked, data)
         looks_back, links = asked.startswith("counterfactual"), self.structure_.links.shape[1]
         amounts = amounts.settled(data, self.config_, links, looks_back=looks_back)
@@ -350,6 +350,8 @@ def _run(
     for reading, moment in zip(situation.readings, moments, strict=True):
         is_last = len(comparisons) + 1 == design.horizon
         before = comparisons[-1] if comparisons else None
+        offsets = None if situation.beside is None else situation.beside.offsets(comparisons, action.groups_cut)
+        moment = moment if offsets is None else with_offsets(moment, offsets)
         one = compare(moment, reading, design.draws, start=before, keep_samples=is_last, order=order)
         comparisons.append(one)
         bounds.append(latent_bound(moment.resultant, situation.mechanism.dim))
