@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from sphunc import simulate
+from sphunc import forecaster, simulate
 from sphunc.baselines import cignn
 from sphunc.baselines.cignn import (
     CIGNN,
@@ -14,7 +14,7 @@ from sphunc.baselines.cignn import (
     CIGNNSettings,
     adjacency_in,
     divergence,
-    edge_mask,
+    edge_score,
     edges_in,
     masked_mean,
     normalised,
@@ -44,7 +44,26 @@ def test_mask_by_hand() -> None:
     alpha = torch.tensor([[0.0, 3.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]])
     mixing = torch.zeros(4, 4)
     mixing[0, 1] = math.log(3) / 3
-    assert torch.allclose(edge_mask(alpha, mixing, torch.tensor([[0, 1], [1, 0]])), torch.tensor([0.75, 0.5]))
+    score = edge_score(alpha, mixing, torch.tensor([[0, 1], [1, 0]]))
+    assert torch.allclose(torch.sigmoid(score), torch.tensor([0.75, 0.5]))
+
+
+def test_masks_begin_at_one_half_and_one_for_all_would_forecast_otherwise() -> None:
+    data = simulate("pheme", agents=60, times=8, seed=5).data
+    model = forecaster("cignn", seed=0, epochs=60).fit(data, verbose=False)
+    panel = make_panel(data, model.scale_, model.known_.outputs)
+    spatial, edges = model.network_.spatial, edges_in(panel, "now")
+    fresh = CIGNNEncoder(panel.num_inputs, spatial.settings, generator())
+    with torch.no_grad():
+        fresh.prepare(panel)
+        begun = edge_score(fresh._latent(panel)[0][:, :24], fresh.mixing, edges) + fresh.offset
+        assert begun.mean().item() == pytest.approx(0.0, abs=1e-5)
+        score = edge_score(spatial._latent(panel)[0][:, :24], spatial.mixing, edges) + spatial.offset
+        assert torch.sigmoid(score).std() > 0.02
+        before = model.predict(data).probabilities
+        spatial.mixing.zero_()
+        spatial.offset.copy_(torch.logit(torch.sigmoid(score).mean()))
+        assert (model.predict(data).probabilities - before).abs().max() > 1e-3
 
 
 def test_adjacency_and_masked_mean_against_dense_matrices() -> None:
@@ -124,14 +143,14 @@ def test_information_is_learned_where_it_is_asked_for(monkeypatch: pytest.Monkey
     assert found[0.1][0] < before[0] - 0.3
 
 
-def test_influence_is_the_mean_mask_and_has_a_direction() -> None:
+def test_influence_is_the_mean_score_and_has_a_direction() -> None:
     _, panel = small()
     model = encoder(panel)
     with torch.no_grad():
         model.mixing.copy_(torch.randn(6, 6, generator=generator(3)))
         score = model.influence(panel, torch.tensor([[0, 1], [1, 0]]))
         alpha = model(panel).extras["mu"][:, :6].view(panel.num_times, panel.num_agents, 6)
-        by_hand = torch.stack([torch.sigmoid(a[1] @ model.mixing @ a[0] / 6**0.5) for a in alpha]).mean()
+        by_hand = torch.stack([a[1] @ model.mixing @ a[0] / 6**0.5 for a in alpha]).mean()
     assert abs(float(score[0] - by_hand)) < 1e-6
     assert float(score[0]) != float(score[1])
 

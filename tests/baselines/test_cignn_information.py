@@ -19,6 +19,14 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.double)
 
 
+def test_moving_all_points_apart_tells_nothing_more():
+    a, b, y = normal(64, 3), normal(64, 2, seed=1), class_kernel(torch.arange(64) % 3)
+    size = torch.ones((), dtype=torch.float64, requires_grad=True)
+    told = sum(information_terms(gaussian_kernel(size * a.double()), gaussian_kernel(b), y))
+    (slope,) = torch.autograd.grad(told, size)
+    assert abs(slope.item()) < 1e-9
+
+
 def test_entropy_by_hand() -> None:
     # Kernel [[1, 1/2], [1/2, 1]] / 2 has eigenvalues 3/4 and 1/4; at order 2: -log2(9/16 + 1/16) = log2 1.6.
     kernel = torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.double)

@@ -1,5 +1,6 @@
 """What a user gives is checked with words that say what is needed and how to get it."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from sphunc.model.inputs import (
     check_settings,
     check_times,
     devices,
+    warn_of_weights,
     writable_folder,
 )
 from sphunc.worlds import simulate
@@ -30,6 +32,14 @@ SOURCES = r"get one with sphunc.read_tables\(folder\), sphunc.load_dataset\(name
 
 def test_data_is_passed_on(short_data) -> None:
     assert check_data("fit", short_data) is short_data
+
+
+def test_weights_that_differ_are_said_to_be_left_out(short_data) -> None:
+    ones = torch.ones(short_data.hyperedge_index.shape[1])
+    warn_of_weights(replace(short_data, incidence_weight=ones))
+    warn_of_weights(replace(short_data, incidence_weight=None))
+    with pytest.warns(UserWarning, match=r"column weight \(0\.5 to 1\), which the model does not use"):
+        warn_of_weights(replace(short_data, incidence_weight=torch.cat([ones[1:], 0.5 * ones[:1]])))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The bar shows losses, calibration error and stage; it is silent where it should be."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -33,6 +34,14 @@ def test_a_narrow_terminal_cuts_words_and_no_figure():
     for part in ("cross-fit", "119/120", "pred 1.250", "ent 0.062", "caus -0.500", "held 0.750", "ECE 0.125", ":--"):
         assert part in text
     assert "…" not in text
+
+
+def test_a_rival_has_bars_of_its_own():
+    bar = ProgressBar(True, Console(file=io.StringIO(), force_terminal=True, width=160))
+    bar(replace(record(), epoch=0, epochs=1))
+    for epoch in range(3):
+        bar(replace(record(), epoch=epoch, epochs=6, rival=True))
+    assert [(task.completed, task.total) for task in bar._progress.tasks] == [(1, 1), (3, 6)]
 
 
 def test_words_are_said_where_the_bar_is_shown():

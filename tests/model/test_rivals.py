@@ -42,7 +42,9 @@ def whole():
 def test_a_rival_is_fitted_where_something_counts_and_what_helps_is_kept(whole) -> None:
     _, model, seen = whole
     assert "company" in model.network_.direct.parts
-    assert [record.stage for record in seen if record.epoch == 0] == ["cross-fit", "train"] * 2
+    first = [(record.stage, record.rival) for record in seen if record.epoch == 0]
+    assert first == [("cross-fit", False), ("train", False), ("cross-fit", True), ("train", True)]
+    assert not any(record.rival for record in model.history_)
     assert [record.stage for record in model.history_ if record.epoch == 0] == ["cross-fit", "train"]
 
 

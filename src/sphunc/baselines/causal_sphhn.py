@@ -7,7 +7,7 @@ discoveries, attention over Granger parents only with :math:`\lambda = 10`, and 
 rest is ours.
 
 .. math::
-    h_i &= \mathrm{normalise}(W x_i + b), \qquad \kappa_i = 1 + 199\,\mathrm{sigmoid}(w^\top h_i + w_0), \qquad
+    h_i &= \mathrm{normalise}(W x_i + b), \qquad \kappa_i = 1 + 199\,\mathrm{sigmoid}(\sqrt D\,w^\top h_i + w_0), \qquad
     \rho_i = A_D(\kappa_i) \\
     h_i &\leftarrow \mathrm{normalise}\big(h_i + W_o\,\mathrm{dropout}(\mathrm{ReLU}(W_m m_i)) + W_c c_i\big) \\
     L &= \mathrm{NLL} + \lambda_H \,\overline{\tilde U}, \qquad
@@ -176,7 +176,7 @@ class CausalSphHNEncoder(SpatialEncoder):
 
     def kappa(self, h: Float[Tensor, "node dim"]) -> Float[Tensor, " node"]:
         """Concentration of each belief."""
-        return concentration(self.head(h).squeeze(-1))
+        return concentration(self.head(h * h.shape[1] ** 0.5).squeeze(-1))
 
     def parents_in(self, panel: Panel) -> tuple[Int[Tensor, "2 link"], Float[Tensor, " link"]]:
         """Links of the mask between the agents of a panel, by position, and the trust in each."""

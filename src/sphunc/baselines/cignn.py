@@ -10,7 +10,7 @@ over the co-members of each time (:math:`\hat A` normalised with self-loops), a 
 part masks the edges along which a graph isomorphism network classifies:
 
 .. math::
-    m_{ji} = \mathrm{sigmoid}(\alpha_i^\top M \alpha_j / \sqrt{|\alpha|}), \qquad
+    m_{ji} = \mathrm{sigmoid}(\alpha_i^\top M \alpha_j / \sqrt{|\alpha|} + b), \qquad
     h_i \leftarrow \mathrm{LN}\big(\mathrm{MLP}((1 + \epsilon) h_i + \tfrac{1}{|N_i|} \textstyle\sum_j m_{ji} h_j)\big)
 
 .. math:: L = \mathrm{NLL} + \lambda_x L_{VAE} + \lambda_\beta I(\alpha; \beta) - \lambda_y I(\alpha; Y \mid \beta)
@@ -24,7 +24,8 @@ Deviations
   predictive information, not a lag. With ``edges="met"`` they run from everybody whom i met so far; the groups of now
   are then lost among all others.
 - M is free, so that the mask has a direction; M = I, the start, is the original symmetric score. One sigmoid, not the
-  three nested ones of the published code, which squeeze all masks into (0.62, 0.68).
+  three nested ones of the published code, which squeeze all masks into (0.62, 0.68). Causal parts of co-members are
+  alike, and all masks would begin near 1: the offset b begins where their mean score is 0.
 - One stage instead of two: in the published second stage the information terms hold no trainable parameter. Here they
   reach the encoder in every step.
 - The information terms read the means of the latent: on samples, as published, noise alone raises the biased estimate
@@ -37,7 +38,7 @@ Deviations
 - Mean instead of sum over neighbours and layer instead of batch normalisation, as degrees differ by two orders.
 - At most ``EDGES`` edges in all, and at least 4 per agent: those sharing most groups, then the nearest in features.
 
-Native influence: the mean over times of :math:`m_{ji}`, directed.
+Native influence: the mean over times of the score inside the sigmoid, directed; masks near 1 would tie.
 """
 
 from __future__ import annotations
@@ -110,12 +111,12 @@ def normalised(pairs: Int[Tensor, "2 pair"], nodes: int) -> Adjacency:
     return Adjacency(pairs, root[pairs[0]] * root[pairs[1]], degree.reciprocal())
 
 
-def edge_mask(
+def edge_score(
     alpha: Float[Tensor, "node causal"], mixing: Float[Tensor, "causal causal"], edges: Int[Tensor, "2 edge"]
 ) -> Float[Tensor, " edge"]:
-    r"""Weight :math:`m_{ji}` of every edge (row 0 source j, row 1 target i)."""
+    r"""Score :math:`\alpha_i^\top M \alpha_j / \sqrt{|\alpha|}` of every edge (row 0 source j, row 1 target i)."""
     score = ((alpha @ mixing).index_select(0, edges[1]) * alpha.index_select(0, edges[0])).sum(-1)
-    return torch.sigmoid(score / alpha.shape[1] ** 0.5)
+    return score / alpha.shape[1] ** 0.5
 
 
 def masked_mean(
@@ -167,7 +168,7 @@ class Layer(nn.Module):
 class CIGNNEncoder(SpatialEncoder):
     """Owns the autoencoder, the mixing matrix M and the masked classifier."""
 
-    influence_kind = "mean weight of the causal edge"
+    influence_kind = "mean score of the causal edge"
 
     def __init__(self, num_inputs: int, settings: CIGNNSettings, generator: torch.Generator) -> None:
         super().__init__()
@@ -177,8 +178,15 @@ class CIGNNEncoder(SpatialEncoder):
         self.mean, self.log_sigma = linear(width, latent, generator), linear(width, latent, generator)
         self.decode_hidden, self.decode = linear(latent, width, generator), linear(width, num_inputs, generator)
         self.mixing = nn.Parameter(torch.eye(settings.causal))
+        self.offset = nn.Parameter(torch.zeros(()))
         self.embed = linear(num_inputs, width, generator)
         self.layers = nn.ModuleList(Layer(width, generator) for _ in range(settings.layers))
+
+    def prepare(self, panel: Panel) -> None:
+        """Start the offset where masks are one half on average."""
+        alpha, edges = self._latent(panel)[0][:, : self.settings.causal], edges_in(panel, self.settings.edges)
+        if edges.shape[1]:
+            self.offset.copy_(-edge_score(alpha, self.mixing, edges).mean())
 
     def forward(self, panel: Panel, generator: torch.Generator | None = None) -> Encoding:
         """Encode every time; the latent is sampled only with a generator."""
@@ -188,7 +196,7 @@ class CIGNNEncoder(SpatialEncoder):
             noise = torch.randn(mu.shape, generator=generator, device=mu.device)
             z = mu + log_sigma.exp() * noise
         edges = edges_in(panel, self.settings.edges)
-        mask = edge_mask(z[:, : self.settings.causal], self.mixing, edges)
+        mask = torch.sigmoid(edge_score(z[:, : self.settings.causal], self.mixing, edges) + self.offset)
         h = torch.relu(self.embed(drop(panel.flat, self.settings.dropout, generator)))
         for layer in self.layers:
             h = layer(h, mask, edges)
@@ -221,9 +229,9 @@ class CIGNNEncoder(SpatialEncoder):
         return information_terms(gaussian_kernel(alpha), gaussian_kernel(beta), class_kernel(outcome))
 
     def influence(self, panel: Panel, candidates: Links) -> Float[Tensor, " link"]:
-        """Mean over times of the mask, on any pair of agents."""
+        """Mean over times of the score, on any pair of agents."""
         alpha = self._latent(panel)[0][:, : self.settings.causal].view(panel.num_times, panel.num_agents, -1)
-        return torch.stack([edge_mask(now, self.mixing, candidates) for now in alpha]).mean(0)
+        return torch.stack([edge_score(now, self.mixing, candidates) for now in alpha]).mean(0)
 
     def _latent(self, panel: Panel) -> tuple[Tensor, Tensor]:
         near = adjacency_in(panel)

@@ -30,12 +30,14 @@ def gaussian_kernel(u: Float[Tensor, "sample dim"]) -> Kernel:
     r""":math:`\exp(-\|u_i - u_j\|^2 / \sigma^2)` in float64, with :math:`\sigma` the mean distance between points.
 
     The mean-distance rule of the published code keeps the signal that the ten-nearest rule of its paper loses. The
-    bandwidth is a constant to the gradient, as scaling all points would otherwise be worth information.
+    gradient passes the bandwidth: with a constant one, points that only move apart would seem to tell more.
     """
     u = u.double()
     squared = (u[:, None] - u[None, :]).square().sum(-1)
     pairs = max(len(u) * (len(u) - 1), 1)
-    width = squared.detach().sqrt().sum() / pairs
+    # The square root has no slope at 0, where a point meets itself or its double.
+    distance = torch.where(squared > 0, squared, 1.0).sqrt() * (squared > 0)
+    width = distance.sum() / pairs
     return torch.exp(-squared / width.square().clamp(min=torch.finfo(u.dtype).tiny))
 
 

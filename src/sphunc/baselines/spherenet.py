@@ -31,6 +31,8 @@ Further deviations
 - The reference of a torsion is never k itself. The published code keeps it, and rounding then wins the minimum.
 - The projection learns through R only: angles and torsions have no gradient at collinear points, and A and T pass none.
   Distances are at least 0.05 c.
+- R, A and T are divided by their root mean square in training, as initial weights are made for inputs of size 1: with
+  their own sizes, up to tens, states of agents were a hundred times those of other systems.
 - T pairs each harmonic with the radial functions of its own degree. There are 6 radial functions in R and 3 in A and T,
   degrees and width are smaller, one residual layer stands for two. Each basis goes through rank 8, as published.
 - Atom types become linear maps of the inputs; the sum over the molecule is dropped; an agent keeps its own embedding,
@@ -92,6 +94,16 @@ class Geometry:
     radial: Float[Tensor, "edge radial"]
     angular: Float[Tensor, "triplet angular"]
     torsional: Float[Tensor, "triplet torsional"]
+
+    def sizes(self) -> Float[Tensor, " basis"]:
+        """Root mean square of the entries of each basis; 1 where it has none."""
+        bases = (self.radial, self.angular, self.torsional)
+        return torch.stack([basis.square().mean().sqrt() if basis.numel() else basis.new_ones(()) for basis in bases])
+
+    def over(self, sizes: Float[Tensor, " basis"]) -> Geometry:
+        """Return the same with each basis divided by a size."""
+        radial, angular, torsional = sizes.unbind()
+        return Geometry(self.near, self.radial / radial, self.angular / angular, self.torsional / torsional)
 
 
 def into_ball(q: Float[Tensor, "node 3"]) -> Float[Tensor, "node 3"]:
@@ -185,6 +197,7 @@ class SphereNetEncoder(SpatialEncoder):
     """Owns the projection to positions, the frequencies and the weights of the blocks."""
 
     influence_kind = "mean length of the message"
+    sizes: Tensor
 
     def __init__(self, num_inputs: int, num_features: int, settings: SphereNetSettings, generator: torch.Generator):
         super().__init__()
@@ -192,14 +205,17 @@ class SphereNetEncoder(SpatialEncoder):
         self.width, self.settings, self.num_features = width, settings, num_features
         self.position = linear(num_features, 3, generator, bias=False)
         self.frequency = nn.Parameter(math.pi * torch.arange(1, RADIAL + 1))
+        self.register_buffer("sizes", torch.ones(3))
         self.embed, self.keep = linear(num_inputs, width, generator), linear(num_inputs, width, generator)
         self.distance, self.begin = linear(RADIAL, width, generator), linear(3 * width, width, generator)
         self.blocks = nn.ModuleList(Block(settings, generator) for _ in range(settings.blocks))
         self.outputs = nn.ModuleList(Output(width, generator) for _ in range(settings.blocks + 1))
 
     def prepare(self, panel: Panel) -> None:
-        """Start the projection at the principal components of the training features."""
+        """Start the projection at the principal components of the training features, and bases at size 1."""
         self.position.weight.copy_(principal_axes(panel.features[panel.present]))
+        self.sizes.fill_(1.0)
+        self.sizes.copy_(self._geometry(panel).sizes())
 
     def forward(self, panel: Panel, generator: torch.Generator | None = None) -> Encoding:
         """Encode every time on its own neighbours."""
@@ -222,7 +238,7 @@ class SphereNetEncoder(SpatialEncoder):
     def _geometry(self, panel: Panel) -> Geometry:
         near = neighbours_in(panel, self.settings.neighbours)
         p = into_ball(self.position(panel.flat[:, : self.num_features]))
-        return measure(p, near, self.frequency, self.settings.degrees)
+        return measure(p, near, self.frequency, self.settings.degrees).over(self.sizes)
 
     def _messages(self, x: Tensor, geometry: Geometry) -> list[Tensor]:
         source, target = geometry.near.edges

@@ -93,7 +93,8 @@ class Board:
         left = "" if event.left is None else f"about {timedelta(seconds=math.ceil(event.left))} left"
         self._bar.update(self._task, completed=event.done, left=left, last=str(event.cell))
         if event.error:
-            self._say(f"FAILED {event.cell}: {event.error} Traceback: {event.account}", style="bold red")
+            error = event.error.rstrip(".")
+            self._say(f"FAILED {event.cell}: {error}. Traceback: {event.account}", style="bold red")
         elif not self._console.is_terminal:
             nll = event.row["nll"] if event.row else math.nan
             self._say(f"[{event.done}/{event.total}] {event.cell}: NLL {nll:.3f} in {event.seconds:.0f} s; {left}")

@@ -70,6 +70,11 @@ def legend(sections: Sequence[Section]) -> Iterator[str]:
             "Below ECE: what perfect calibration would show on the same rows (its floor is the mean, the band holds "
             "95 %), and how many seeds are not above that band."
         )
+    if "ood_auroc" in there:
+        yield (
+            "AUROC, strangers: newcomers of a community that nobody had seen against newcomers of known ones, by the "
+            "epistemic part of SphUnc and by the entropy of the others' forecasts."
+        )
     if there & {"p_at_10", "auprc"}:
         yield "P@10, AUPRC: links by each system's own read-out of influence."
     if there & {"p_at_10_common", "auprc_common"}:

@@ -39,6 +39,7 @@ from sphunc.model.inputs import (
     check_origins,
     check_settings,
     check_times,
+    warn_of_weights,
     writable_folder,
 )
 from sphunc.model.knowledge import Knowledge, Pair, check_knowledge
@@ -158,12 +159,13 @@ class SphUnc(WhatIf):
                 or begins anew where no pass had ended.
             checkpoint: folder to save every pass in, and the fitted model at the end.
             verbose: show progress; None does so on a terminal.
-            callbacks: called with the :class:`~sphunc.model.history.EpochRecord` of every pass.
+            callbacks: called with the :class:`~sphunc.model.history.EpochRecord` of every pass, those of a rival too.
             forbidden: links (source, target) between ids that do not exist, such as ``[("a01", "a02")]``.
             required: links that exist, also between agents who never meet; at most 7 of one target.
         """
         data = check_data("fit", data)
         config, called = check_settings(self._settings()), check_callbacks(callbacks)
+        warn_of_weights(data)
         folder = _folder(resume, checkpoint)
         told = check_knowledge(data, forbidden, required, scm=config.scm)
         session = replace(self._session(data, split, config), knowledge=told)

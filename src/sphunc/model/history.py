@@ -29,6 +29,8 @@ class EpochRecord:
         confidence: identification confidence of the influence structure in use, 0 ... 1.
         seconds: time the pass took.
         is_best: whether this pass was kept as the best so far.
+        rival: whether it belongs to the fit without what is plainly seen, for comparison; callbacks and the bar see
+            both fits, ``history_`` holds the passes of the one that was kept.
     """
 
     stage: str
@@ -43,6 +45,7 @@ class EpochRecord:
     confidence: float
     seconds: float
     is_best: bool
+    rival: bool = False
 
 
 Callback = Callable[[EpochRecord], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from numbers import Real
 from pathlib import Path
@@ -37,6 +38,18 @@ def check_data(asked: str, data: object) -> TemporalHypergraph:
             "sphunc.simulate(preset).data"
         )
     raise ArgumentTypeError(f"{asked} needs data=, a TemporalHypergraph; got {type(data).__name__}: {remedy}")
+
+
+def warn_of_weights(data: TemporalHypergraph) -> None:
+    """Say that members of a group count alike, where the data weigh them."""
+    weight = data.incidence_weight
+    if weight is not None and weight.numel() and bool((weight != weight[0]).any()):
+        warnings.warn(
+            f"groups have a column weight ({float(weight.min()):.3g} to {float(weight.max()):.3g}), which the model "
+            "does not use: all members of a group count alike. Leave out memberships that should not count",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def check_origin(data: TemporalHypergraph, origin: object, name: str = "origin") -> int:

@@ -32,7 +32,7 @@ class ProgressBar:
         console = Console(stderr=True) if console is None else console
         shown = console.is_terminal if verbose is None else verbose
         self._progress = Progress(*_columns(console.width), console=console, disable=not shown)
-        self._tasks: dict[str, TaskID] = {}
+        self._tasks: dict[tuple[str, bool], TaskID] = {}
 
     def __enter__(self) -> ProgressBar:
         self._progress.start()
@@ -58,9 +58,10 @@ class ProgressBar:
             "validation": "-" if record.validation is None else f"{record.validation:.3f}",
             "ece": "-" if record.ece is None else f"{record.ece:.3f}",
         }
-        if record.stage not in self._tasks:
-            self._tasks[record.stage] = self._progress.add_task("", total=record.epochs, **shown)
-        self._progress.update(self._tasks[record.stage], completed=record.epoch + 1, **shown)
+        key = record.stage, record.rival
+        if key not in self._tasks:
+            self._tasks[key] = self._progress.add_task("", total=record.epochs, **shown)
+        self._progress.update(self._tasks[key], completed=record.epoch + 1, **shown)
 
 
 def _columns(width: int) -> list[ProgressColumn]:

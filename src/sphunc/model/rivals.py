@@ -60,7 +60,11 @@ def fit_rivals(
     if not uses_what_is_seen(first[0]):
         return first
     say("what is plainly seen counts; once more without it, to compare")
-    second = _fit(rival, callback, say, None if folder is None else folder / WITHOUT, resume=resume)
+
+    def told(record: EpochRecord) -> None:
+        callback(replace(record, rival=True))
+
+    second = _fit(rival, told, say, None if folder is None else folder / WITHOUT, resume=resume)
     return first if _is_worth_it(session, first[0], second[0]) else second
 
 

@@ -47,6 +47,7 @@ HEADLINES = (
     Headline("brier", "Brier", False),
     Headline("ece", "ECE", False),
     Headline("aurc", "AURC", False),
+    Headline("ood_auroc", "AUROC, strangers", True),
     Headline("p_at_10", "P@10", True),
     Headline("auprc", "AUPRC", True),
     Headline("p_at_10_common", "P@10, common", True),
