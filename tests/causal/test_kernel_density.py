@@ -108,7 +108,7 @@ def test_blocks_do_not_matter(samples, numbers, weighted, monkeypatch) -> None:
     x, noise = points(5, samples, numbers, 1.0)
     weights = uneven(5, samples, 1.0) if weighted else None
     whole = mean_log_density(x, noise, weights)
-    monkeypatch.setattr(module, "BLOCK", 1000)
+    monkeypatch.setattr(module, "BLOCK", 15 * samples)
     assert torch.allclose(mean_log_density(x, noise, weights), whole, atol=1e-5)
 
 

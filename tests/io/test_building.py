@@ -155,7 +155,7 @@ def outcome_of(tables, **options):
         return None
 
 
-EXAMPLES = settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @EXAMPLES
@@ -176,7 +176,7 @@ def test_mutated_bytes_give_a_data_error_or_the_right_object(tables):
         check_against_slow_reading(data, tables)
 
 
-@settings(EXAMPLES, max_examples=200)
+@settings(EXAMPLES, max_examples=100)
 @given(cell_mutations())
 def test_lenient_options_never_break(tables):
     outcome_of(
