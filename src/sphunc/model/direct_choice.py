@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from sphunc._typing import Float, Int
-from sphunc.model.likeliest import MOST_STEPS, minimise
+from sphunc.model.likeliest import minimise
 
 DEVIATIONS = (0.3, 1.5)
 """Of the entries of B around 0, of which outcomes of others choose one for each part."""
@@ -28,8 +28,8 @@ LEAST_GAIN, ERRORS = 0.02, 2.5
 """Of a part: in nats per outcome, and in standard errors over agents (or times); two deviations are tried for it."""
 FEWEST_UNITS = 4
 """Agents, or times, below which nothing can be said about others."""
-MOST_ROWS, FEW_STEPS = 4000, 40
-"""Outcomes that decide, and steps of the search there; more would decide the same."""
+MOST_ROWS, FEW_STEPS, ROUGH = 4000, 40, 1e-5
+"""Outcomes that decide, steps of the search there, and the fall of the loss that ends it: more decides the same."""
 
 Score = Callable[[Tensor, Tensor, Tensor], Tensor]
 """From the free numbers ``[Q]``, what is added ``[m, C]`` and the rows it is of ``[m]`` to log likelihoods ``[m]``."""
@@ -99,12 +99,13 @@ def find_start(
     choice: Choice,
     outputs: int,
     rows: Int[Tensor, " some"],
-    steps: int = MOST_STEPS,
+    *,
     first: Float[Tensor, " free"] | None = None,
+    rough: bool = False,
 ) -> tuple[Float[Tensor, " free"], Float[Tensor, "input output"]]:
     """Return the likeliest free numbers, and B ``[P, C]`` (0 in rows that do not count), for some rows.
 
-    The search begins with the free numbers ``first``, or with their centre.
+    The search begins with the free numbers ``first``, or with their centre; a ``rough`` one ends early.
     """
     count, mine = len(start.centre), phi[rows].double()
     sizes = [count, *(block.size(outputs) for block in choice.blocks)]
@@ -118,7 +119,8 @@ def find_start(
         added = _added(mine, choice.blocks, parts, outputs)
         return ((free - centre) / scale).square().sum() / 2.0 - start.score(base, added, rows).sum()
 
-    base, *parts = minimise(loss, begin, steps=steps).split(sizes)
+    effort = {"steps": FEW_STEPS, "fall": ROUGH} if rough else {}
+    base, *parts = minimise(loss, begin, **effort).split(sizes)
     B = torch.zeros(phi.shape[1], outputs, dtype=torch.float64, device=phi.device)
     for block, part in zip(choice.blocks, parts, strict=True):
         B[block.start : block.stop] = block.matrix(part, outputs)
@@ -175,7 +177,7 @@ def _judged_by_others(
     """Log likelihood of outcomes, each under what the other half of the units found; and what the halves found."""
     scores, found = torch.zeros(len(some), dtype=torch.float64, device=some.device), []
     for half, first in zip((unit % 2 == 0, unit % 2 == 1), begun, strict=True):
-        base, B = find_start(start, phi, choice, outputs, some[~half], FEW_STEPS, first)
+        base, B = find_start(start, phi, choice, outputs, some[~half], first=first, rough=True)
         scores[half] = start.score(base, phi[some[half]].double() @ B, some[half])
         found.append(base)
     return scores, found

@@ -13,6 +13,8 @@ from torch import Tensor
 from sphunc._typing import Float
 
 MOST_STEPS = 100
+LEAST_FALL = 1e7 * float(np.finfo(np.float64).eps)
+"""Of the loss, relative to what it is, at which a search ends."""
 
 
 def minimise(
@@ -21,6 +23,7 @@ def minimise(
     *,
     least: Sequence[float | None] | None = None,
     steps: int = MOST_STEPS,
+    fall: float = LEAST_FALL,
 ) -> Float[Tensor, " free"]:
     """Return the point at which ``loss`` is smallest, on the device of ``start``.
 
@@ -29,6 +32,7 @@ def minimise(
         start: where to begin.
         least: lower bound of each coordinate; None for none.
         steps: most iterations.
+        fall: of the loss in one of them, relative to what it is, below which the search ends.
     """
     device = start.device
 
@@ -46,6 +50,6 @@ def minimise(
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"maxiter": steps},
+        options={"maxiter": steps, "ftol": fall},
     )
     return torch.tensor(found.x, device=device)
