@@ -11,7 +11,7 @@ from torch import Tensor
 
 import sphunc
 from sphunc.causal.peers import lagged_cosine
-from sphunc.model.signal import reliable_directions
+from sphunc.legacy.signal import reliable_directions
 from sphunc.sphere import log_normalizer
 from sphunc.worlds import World
 

@@ -13,9 +13,9 @@ from model_worlds import fit_model, make_world
 
 import sphunc
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.config import SphUncConfig
-from sphunc.model.fitting import TRAIN, Carry, Session, make_stage
-from sphunc.model.training import Stage, advance
+from sphunc.legacy.config import SphUncConfig
+from sphunc.legacy.fitting import TRAIN, Carry, Session, make_stage
+from sphunc.legacy.training import Stage, advance
 
 ROUNDS = 5
 STRIPPED = {"layers": 0, "scm": False}

@@ -32,10 +32,10 @@ import torch
 import sphunc
 from sphunc.causal.arms import compare
 from sphunc.causal.design import Moment
-from sphunc.model.observed import observe
-from sphunc.model.query import Amounts
-from sphunc.model.scenario import Scenario, known_links, no_links
-from sphunc.model.situation import mechanism_of
+from sphunc.legacy.observed import observe
+from sphunc.legacy.query import Amounts
+from sphunc.legacy.scenario import Scenario, known_links, no_links
+from sphunc.legacy.situation import mechanism_of
 from sphunc.sphere.sampling import draw
 
 MOVED = 0.05

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     )
     from sphunc.hypergraph import TemporalHypergraph, time_split
     from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
-    from sphunc.model import SphUncConfig
-    from sphunc.model.estimator import SphUnc
-    from sphunc.model.forecast import Forecast
-    from sphunc.model.scenario import Scenario, known_links, no_links
+    from sphunc.legacy import SphUncConfig
+    from sphunc.legacy.estimator import SphUnc
+    from sphunc.legacy.forecast import Forecast
+    from sphunc.legacy.scenario import Scenario, known_links, no_links
     from sphunc.nn.conv import AngularHypergraphConv
     from sphunc.sphere import VonMisesFisher, vmf_entropy
     from sphunc.worlds import World, simulate
@@ -55,7 +55,7 @@ _HOME = {
     "DataError": "sphunc.errors",
     "Do": "sphunc.causal",
     "Effect": "sphunc.causal",
-    "Forecast": "sphunc.model.forecast",
+    "Forecast": "sphunc.legacy.forecast",
     "Forecaster": "sphunc.baselines",
     "InfluenceGraph": "sphunc.causal",
     "MissingExtraError": "sphunc.errors",
@@ -63,10 +63,10 @@ _HOME = {
     "Plan": "sphunc.causal",
     "Policy": "sphunc.causal",
     "ScaleLink": "sphunc.causal",
-    "Scenario": "sphunc.model.scenario",
+    "Scenario": "sphunc.legacy.scenario",
     "Shift": "sphunc.causal",
-    "SphUnc": "sphunc.model.estimator",
-    "SphUncConfig": "sphunc.model",
+    "SphUnc": "sphunc.legacy.estimator",
+    "SphUncConfig": "sphunc.legacy",
     "SphuncError": "sphunc.errors",
     "Stochastic": "sphunc.causal",
     "TemporalHypergraph": "sphunc.hypergraph",
@@ -75,9 +75,9 @@ _HOME = {
     "discover": "sphunc.causal",
     "forecaster": "sphunc.baselines",
     "from_frames": "sphunc.io",
-    "known_links": "sphunc.model.scenario",
+    "known_links": "sphunc.legacy.scenario",
     "load_dataset": "sphunc.datasets",
-    "no_links": "sphunc.model.scenario",
+    "no_links": "sphunc.legacy.scenario",
     "read_hif": "sphunc.io",
     "read_tables": "sphunc.io",
     "simulate": "sphunc.worlds",
@@ -91,10 +91,14 @@ _PACKAGES = (
     "baselines",
     "causal",
     "datasets",
+    "discovery",
     "errors",
     "evaluation",
+    "forecasting",
     "hypergraph",
+    "interventions",
     "io",
+    "legacy",
     "model",
     "nn",
     "sphere",

@@ -11,7 +11,7 @@ from sphunc.baselines.causal_sphhn_messages import dispersed_attention, parent_m
 from sphunc.baselines.pairs import agent_pairs
 from sphunc.baselines.panel import Panel, learn_scale, make_panel
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.targets import targets_of
+from sphunc.legacy.targets import targets_of
 from sphunc.nn.concentration import scaled_entropy
 from sphunc.sphere import mean_resultant_length
 

@@ -21,7 +21,7 @@ from sphunc.baselines.cignn import (
 )
 from sphunc.baselines.panel import Panel, learn_scale, make_panel
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.targets import targets_of
+from sphunc.legacy.targets import targets_of
 
 SETTINGS = CIGNNSettings(width=16, causal=6, other=3)
 

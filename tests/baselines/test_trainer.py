@@ -11,9 +11,9 @@ from sphunc.baselines.panel import inputs_of, learn_scale, make_panel
 from sphunc.baselines.trainer import Training, mean_nll, outlook_of, train
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import scramble_future
-from sphunc.model.calibration import FEWEST_TO_CALIBRATE
-from sphunc.model.plan import make_plan
-from sphunc.model.targets import Targets, targets_of
+from sphunc.legacy.calibration import FEWEST_TO_CALIBRATE
+from sphunc.legacy.plan import make_plan
+from sphunc.legacy.targets import Targets, targets_of
 
 SETTINGS = Training(learning_rate=0.05, epochs=15, patience=5)
 

@@ -7,7 +7,7 @@ import torch
 from rich.console import Console
 
 from sphunc.cli import demo
-from sphunc.model.estimator import SphUnc
+from sphunc.legacy.estimator import SphUnc
 from sphunc.worlds import World, simulate
 
 

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sphunc.cli import demo_tables as tables
-from sphunc.model.forecast import Forecast
+from sphunc.legacy.forecast import Forecast
 
 
 def printed(table: Table, width: int = 120) -> str:

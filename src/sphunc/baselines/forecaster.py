@@ -15,7 +15,7 @@ from torch import Tensor
 from sphunc._typing import Float, Int, Whole
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import Split, TemporalHypergraph
-from sphunc.model.forecast import next_time
+from sphunc.legacy.forecast import next_time
 
 
 @runtime_checkable

@@ -23,11 +23,11 @@ from sphunc.baselines.trainer import Trained, Training, outlook_of, train
 from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph, comembers
-from sphunc.model.alignment import Known, align, check_features, known_of
-from sphunc.model.calibration import TemperatureLaw
-from sphunc.model.inputs import check_data, check_device, check_origin
-from sphunc.model.plan import make_plan
-from sphunc.model.weights import load_weights
+from sphunc.legacy.alignment import Known, align, check_features, known_of
+from sphunc.legacy.calibration import TemperatureLaw
+from sphunc.legacy.inputs import check_data, check_device, check_origin
+from sphunc.legacy.plan import make_plan
+from sphunc.legacy.weights import load_weights
 
 
 @dataclass(frozen=True)

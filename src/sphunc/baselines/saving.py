@@ -10,9 +10,9 @@ from torch import Tensor
 
 from sphunc.baselines.influence import InfluenceScores
 from sphunc.errors import CheckpointError
-from sphunc.model.alignment import Known
-from sphunc.model.bundle import read_bundle, write_bundle
-from sphunc.model.checkpoint import decode_id, encode_id, inside, under
+from sphunc.legacy.alignment import Known
+from sphunc.legacy.bundle import read_bundle, write_bundle
+from sphunc.legacy.checkpoint import decode_id, encode_id, inside, under
 
 PEER = "peer"
 

@@ -49,7 +49,7 @@ from sphunc.baselines.peer import InfluencePeer, PeerSettings
 from sphunc.baselines.settings import Count, Weight
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph.buckets import Buckets
-from sphunc.model.targets import Targets
+from sphunc.legacy.targets import Targets
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The one trainer: AdamW, early stopping on held-out NLL, temperature on what is kept for calibration.
 
-The plan is that of SphUnc (:mod:`sphunc.model.plan`): later times are held out, or, where times are too few, agents in
+The plan is that of SphUnc (:mod:`sphunc.legacy.plan`): later times are held out, or, where times are too few, agents in
 folds. Held-out outcomes choose the number of passes and the temperature. Where times were held out, the trained network
 then goes on with every outcome that may be seen, for a third of these passes, as SphUnc does; where agents were, there
 is a network per fold, and a fresh one learns from all agents for as many passes.
@@ -22,11 +22,11 @@ from sphunc.baselines.panel import Panel, Scale, learn_scale, make_panel
 from sphunc.baselines.settings import Count, Rate, Several, Weight
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.model.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, carry_over, fit_temperature
-from sphunc.model.fitting import REFIT_SHARE
-from sphunc.model.outlook import Outlook, merge
-from sphunc.model.plan import Plan
-from sphunc.model.targets import Targets, folds_of, targets_of
+from sphunc.legacy.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, carry_over, fit_temperature
+from sphunc.legacy.fitting import REFIT_SHARE
+from sphunc.legacy.outlook import Outlook, merge
+from sphunc.legacy.plan import Plan
+from sphunc.legacy.targets import Targets, folds_of, targets_of
 
 WEIGHTS, STEPS, FOLDS = 0, 1, 2
 GRADIENT_CLIP = 1.0

@@ -24,10 +24,10 @@ from sphunc.baselines.trainer import check_outcomes
 from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import DataError, NotFittedError
 from sphunc.hypergraph import Split, TemporalHypergraph
-from sphunc.model.alignment import Known, align, known_of
-from sphunc.model.inputs import check_data, check_origin
-from sphunc.model.plan import make_plan
-from sphunc.model.targets import Targets, targets_of
+from sphunc.legacy.alignment import Known, align, known_of
+from sphunc.legacy.inputs import check_data, check_origin
+from sphunc.legacy.plan import make_plan
+from sphunc.legacy.targets import Targets, targets_of
 
 
 def last_outcome(y: Int[Tensor, "time agent"], mask: Bool[Tensor, "time agent"]) -> Int[Tensor, "time agent"]:

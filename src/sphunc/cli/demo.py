@@ -26,8 +26,8 @@ from sphunc.cli.demo_tables import (
 from sphunc.evaluation import accuracy, base_rate, check_calibration, nll
 from sphunc.hypergraph import TemporalHypergraph, summarise
 from sphunc.io.tables import read_tables, write_tables
-from sphunc.model.estimator import SphUnc
-from sphunc.model.forecast import Forecast
+from sphunc.legacy.estimator import SphUnc
+from sphunc.legacy.forecast import Forecast
 from sphunc.sphere import VonMisesFisher, vmf_entropy
 from sphunc.worlds import World, simulate
 

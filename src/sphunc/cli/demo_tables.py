@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sphunc._typing import Float, Tensor
 from sphunc.causal import Effect, InfluenceGraph
-from sphunc.model.forecast import Forecast
+from sphunc.legacy.forecast import Forecast
 
 Score = tuple[str, float, float]
 

@@ -1,5 +1,1 @@
-"""The model: configuration, training, checkpoints and the estimator that users call."""
-
-from sphunc.model.config import ABLATIONS, SphUncConfig
-
-__all__ = ["ABLATIONS", "SphUncConfig"]
+"""The model: covariates, base regression, states and their dynamics, beliefs, outcome, uncertainty."""

@@ -1,6 +1,6 @@
 """Sums along links: what agents send to each other, and products with matrices that are mostly empty.
 
-:mod:`sphunc.model.step` makes a structural step of them.
+:mod:`sphunc.legacy.step` makes a structural step of them.
 """
 
 from __future__ import annotations

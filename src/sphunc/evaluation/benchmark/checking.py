@@ -21,8 +21,8 @@ from sphunc.evaluation.benchmark.matrix import Matrix, Model, OfficialData, Tabl
 from sphunc.evaluation.benchmark.sources import load_material
 from sphunc.hypergraph import TemporalHypergraph, time_split
 from sphunc.hypergraph.splits import PARTS, least_times
-from sphunc.model.alignment import check_features
-from sphunc.model.inputs import check_settings
+from sphunc.legacy.alignment import check_features
+from sphunc.legacy.inputs import check_settings
 from sphunc.worlds.presets import settings_for
 
 OF_THE_FILE = {"seed": "seeds", "horizon": "horizon"}

@@ -1,0 +1,1 @@
+"""Who influences whom: the structure posterior, influence graphs, and their checks."""

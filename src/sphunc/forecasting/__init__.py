@@ -1,0 +1,1 @@
+"""What SphUnc and the baselines share: predictive distributions, forecasts, hold-out, calibration, storage."""

@@ -1,0 +1,1 @@
+"""What if: interventions, simulation of both arms, effects and entropies, counterfactuals."""
