@@ -71,13 +71,13 @@ Trial = tuple[TemporalHypergraph, Origins, np.ndarray]  # what may be learned fr
 
 
 def _by_times(data: TemporalHypergraph, origins: Origins) -> Iterator[Trial]:
-    yield data.until(origins[0]), origins, np.ones(data.num_nodes, dtype=bool)
+    yield data.until_index(origins[0]), origins, np.ones(data.num_nodes, dtype=bool)
 
 
 def _by_agents(data: TemporalHypergraph, origin: int, seed: int) -> Iterator[Trial]:
     fold = np.random.default_rng(seed).permutation(data.num_nodes) % FOLDS
     for k in range(FOLDS):
-        yield hide(data.until(origin + 1), origin + 1, fold == k), (origin,), fold == k
+        yield hide(data.until_index(origin + 1), origin + 1, fold == k), (origin,), fold == k
 
 
 def hide(data: TemporalHypergraph, first: int, agents: np.ndarray) -> TemporalHypergraph:

@@ -127,7 +127,7 @@ def headline(task: Task) -> Figures:
     """The paper's metric of each data set, at its sizes: the last time from the one before, in points."""
     world = make_world(task)
     origin = world.data.num_times - 2
-    model, seconds = fit_model(task, world.data.until(origin))
+    model, seconds = fit_model(task, world.data.until_index(origin))
     p, y = model.predict_proba(world.data, origin=origin).numpy(), world.outcomes[-1].numpy()
     score = {"snare": macro_f1, "pheme": lambda p, y: macro_auc(p, y).value}.get(task.preset, accuracy)
     oracle = world.oracle(origin, samples=ORACLE_DRAWS).numpy()
@@ -138,7 +138,7 @@ def newcomers(task: Task) -> Figures:
     """Newcomers of an unseen community against newcomers of known ones, by the model's uncertainties."""
     world = make_world(task, **NEWCOMERS)
     origin = world.settings.entry_time
-    model, seconds = fit_model(task, world.data.until(origin - 1))
+    model, seconds = fit_model(task, world.data.until_index(origin - 1))
     forecast = model.predict(world.data, origin=origin)
     scores = {"epistemic": forecast.epistemic, "total": forecast.total, "max_probability": 1 - forecast.confidence}
     return {name: _auroc(world, score.numpy()) for name, score in scores.items()} | {"seconds": seconds}
@@ -168,7 +168,7 @@ def sizes(task: Task) -> Figures:
     origin = world.data.num_times - 2
     figures: Figures = {"epistemic": [], "nats": [], "aleatoric": [], "nll": []}
     for size in SIZES:
-        model, _ = fit_model(task, only_agents(world.data, np.sort(pool[:size])).until(origin))
+        model, _ = fit_model(task, only_agents(world.data, np.sort(pool[:size])).until_index(origin))
         forecast = model.predict(world.data, origin=origin)
         assert forecast.probabilities is not None
         figures["epistemic"].append(float(forecast.epistemic_scaled[tested].mean()))

@@ -20,7 +20,7 @@ class Listener:
 
 
 def test_a_score_by_hand(tiny) -> None:
-    past = tiny.until(0)
+    past = tiny.until_index(0)
     # At time 0 b stands at the mean, (1 + 3 + 2 + 6) / 4 = 3: nothing moves.
     assert attribute(Listener(), past).score.abs().max() == 0.0
     later = attribute(Listener(), tiny, origins=[1])
@@ -31,7 +31,7 @@ def test_a_score_by_hand(tiny) -> None:
 
 
 def test_occluded_sources_are_average_and_silent(tiny) -> None:
-    hidden = occlude(tiny.until(0), torch.tensor([0]))
+    hidden = occlude(tiny.until_index(0), torch.tensor([0]))
     assert hidden.x[0, :, 0].tolist() == [3.0, 3.0, 2.0, 6.0]
     assert hidden.y_mask.tolist() == [[False, True, False, False]]
 

@@ -22,7 +22,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def model(world: World) -> SphUnc:
-    past = world.data.until(world.data.num_times - 2)
+    past = world.data.until_index(world.data.num_times - 2)
     return SphUnc(dim=16, epochs=3, folds=2, layers=1, seed=0).fit(past, verbose=False)
 
 
@@ -55,7 +55,7 @@ def test_data_are_written_checked_and_read_back(tmp_path: Path) -> None:
 
 def test_fit_says_what_is_held_back_and_how_long_it_trained(world: World) -> None:
     console = recorded()
-    fitted = demo.show_fit(console, world.data.until(4), SphUnc(dim=8, epochs=2, folds=2, layers=0, seed=0))
+    fitted = demo.show_fit(console, world.data.until_index(4), SphUnc(dim=8, epochs=2, folds=2, layers=0, seed=0))
     text = console.export_text()
     assert "Times 0 to 4 are the past" in text
     assert f"chose {fitted.epochs_} for the model itself" in text
@@ -92,7 +92,7 @@ def test_influence_stands_beside_the_truth(world: World, model: SphUnc) -> None:
 
 def test_what_if_shows_both_parts_of_the_entropy(world: World, model: SphUnc) -> None:
     console = recorded()
-    effect = demo.show_what_if(console, model, world.data.until(4), world)
+    effect = demo.show_what_if(console, model, world.data.until_index(4), world)
     text = console.export_text()
     assert torch.equal(effect.within + effect.identification, effect.entropy)
     assert f"{float(effect.entropy.mean()):.3f}" in text

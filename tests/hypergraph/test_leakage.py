@@ -28,17 +28,17 @@ def data():
 
 @pytest.mark.parametrize("origin", range(5))
 def test_until_passes_at_every_origin(data, origin):
-    check_view(data.until(origin), data, origin)
+    check_view(data.until_index(origin), data, origin)
     check_view(data.window(max(origin - 1, 0), origin + 1), data, origin)
 
 
 def test_a_later_time_is_found(data):
     with pytest.raises(ArgumentError, match="leak: the view holds time 3, later than its origin 2"):
-        check_view(data.until(3), data, 2)
+        check_view(data.until_index(3), data, 2)
 
 
 def test_a_later_group_is_found_even_under_an_earlier_time(data):
-    honest = data.until(2)
+    honest = data.until_index(2)
     leaky = dataclasses.replace(honest, hyperedge_ids=(0, 1, 4))
     with pytest.raises(ArgumentError, match="leak: the view holds group 4, which had not met at 2"):
         check_view(leaky, data, 2)
@@ -66,13 +66,13 @@ def test_agents_of_another_part_are_found(data):
 @pytest.mark.parametrize("origin", range(5))
 def test_scrambling_changes_the_future_and_nothing_else(data, origin):
     scrambled = scramble_future(data, origin, seed=1)
-    assert scrambled.until(origin).same_as(data.until(origin))
+    assert scrambled.until_index(origin).same_as(data.until_index(origin))
     if origin < 4:
         assert not torch.equal(scrambled.x[origin + 1 :], data.x[origin + 1 :])
         assert not torch.equal(scrambled.hyperedge_index, data.hyperedge_index)
 
 
 def test_no_tensor_of_a_view_reaches_a_later_value(data):
-    seen = scramble_future(data, 2).until(2)
-    for name, value in tensors(data.until(2)).items():
+    seen = scramble_future(data, 2).until_index(2)
+    for name, value in tensors(data.until_index(2)).items():
         assert torch.equal(value, getattr(seen, name)), name

@@ -1,5 +1,7 @@
 """Splits keep the time order, keep agents apart, and say when a panel is too short."""
 
+from datetime import date, timedelta
+
 import pytest
 
 from sphunc.errors import ArgumentError
@@ -29,7 +31,10 @@ def test_four_times_share_validation_and_calibration():
     split = time_split(panel(4))
     assert split == Split((0,), (1,), (1,), (2,), horizon=1)
     assert split.shared
-    assert str(split) == "origins: train 0, validation 1, calibration 1, test 2; horizon 1 (validation = calibration)"
+    assert str(split) == (
+        "origins (positions in times): train 0, validation 1, calibration 1, test 2; horizon 1 "
+        "(validation = calibration)"
+    )
 
 
 def test_three_times_are_too_few():
@@ -97,6 +102,28 @@ def test_shares_must_be_four_positive_numbers(shares):
 def test_a_split_by_hand_is_checked(parts, message):
     with pytest.raises(ArgumentError, match=message):
         Split(*parts)
+
+
+def test_labels_of_times_become_positions():
+    weeks = [date(2024, 1, 1) + timedelta(weeks=week) for week in range(8)]
+    data = assemble(times=weeks, node_ids="ab")
+    by_label = Split.from_labels(
+        data, train=weeks[:3], validation="2024-01-22", calibration=[weeks[4]], test=weeks[5:7], horizon=1
+    )
+    assert by_label == Split((0, 1, 2), (3,), (4,), (5, 6), horizon=1)
+
+
+def test_waves_numbered_from_one_are_not_positions():
+    data = assemble(times=[1, 2, 3, 4, 5], node_ids="ab")
+    split = Split.from_labels(data, train=range(1, 3), validation=3, calibration=3, test=4)
+    assert split == Split((0, 1), (2,), (2,), (3,))
+    with pytest.raises(ArgumentError, match=r"train: 0 is not a time .* position 0 is time 1: .* until_index\(0\)"):
+        Split.from_labels(data, train=0, validation=2, calibration=3, test=4)
+
+
+def test_labels_out_of_order_are_refused():
+    with pytest.raises(ArgumentError, match="validation begins at origin 0, but train ends at 1; keep the time order"):
+        Split.from_labels(panel(5), train=1, validation=0, calibration=2, test=3)
 
 
 def test_agents_are_kept_apart_and_the_seed_decides():

@@ -50,8 +50,9 @@ def test_window_outside_the_times_is_refused(data, start, stop):
         data.window(start, stop)
 
 
-def test_nothing_later_than_the_origin_is_reachable(data):
-    seen = data.until(1)
+@pytest.mark.parametrize("view", ["label", "position"])
+def test_nothing_later_than_the_origin_is_reachable(data, view):
+    seen = data.until(20) if view == "label" else data.until_index(1)
     assert seen.times == (10, 20)
     assert seen.x.shape[0] == seen.y.shape[0] == seen.x_mask.shape[0] == seen.y_mask.shape[0] == 2
     assert seen.hyperedge_time.max() == 1
@@ -59,9 +60,21 @@ def test_nothing_later_than_the_origin_is_reachable(data):
     assert (seen.influence, seen.influence_kind, seen.attributes) == (None, "", {})
 
 
-def test_until_an_unknown_origin_is_refused(data):
-    with pytest.raises(ArgumentError, match=r"origin is 3, but the data has 3 times; choose 0 \.\.\. 2"):
-        data.until(3)
+def test_the_label_of_a_time_gives_its_position(data):
+    assert [data.time_index(label) for label in (10, 20, 30)] == [0, 1, 2]
+
+
+def test_until_refuses_a_position(data):
+    advice = r"1 is not a time of the data, whose times are 10, 20, 30; position 1 is time 20: .* until_index\(1\)"
+    with pytest.raises(ArgumentError, match=advice):
+        data.until(1)
+
+
+@pytest.mark.parametrize("position", [3, -1])
+def test_until_index_refuses_what_is_no_position(data, position):
+    message = r"position is .*, but the data has 3 times; choose 0 \.\.\. 2, or give the label of a time to until"
+    with pytest.raises(ArgumentError, match=message):
+        data.until_index(position)
 
 
 def test_same_as_sees_every_difference(data):
@@ -99,7 +112,7 @@ def test_numbers_have_names(data):
     two = dataclasses.replace(data, y=torch.zeros(3, 2, 2), class_names=())
     assert (one.outcome_names, two.outcome_names) == (("outcome",), ("outcome_1", "outcome_2"))
     named = dataclasses.replace(two, outcome_names=("joy", "fear"))
-    assert named.until(1).outcome_names == ("joy", "fear")
+    assert named.until(20).outcome_names == ("joy", "fear")
     assert not named.same_as(two)
     assert dataclasses.replace(named, y=data.y, class_names=data.class_names).outcome_names == ()
     with pytest.raises(ArgumentError, match="outcome_names has 1 entries, but y has 2 numbers per agent; give one"):

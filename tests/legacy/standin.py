@@ -105,4 +105,4 @@ def session(data, seed=0, split=None, **settings):
     def make(generator):
         return StandIn(data.num_features, outputs, numeric=not data.class_names, generator=generator)
 
-    return Session(config, data.until(plan.stop - 1), plan, seed, make, losses)
+    return Session(config, data.until_index(plan.stop - 1), plan, seed, make, losses)

@@ -169,7 +169,7 @@ def test_a_counterfactual_knows_which_company_there_was(short_data) -> None:
     cut = sphunc.CutGroup(groups_at(short_data, 1)[place], times=0)
     found = model.counterfactual(cut, data=short_data, origin=1, horizon=2, **ASKED)
     same = model.counterfactual(data=short_data, origin=1, horizon=2, **ASKED)
-    past, bias = short_data.until(1), network.readout.bias.detach()
+    past, bias = short_data.until_index(1), network.readout.bias.detach()
     first, seen = laws(model, past, 1)[0], found.observed
     told = told_at(model, past)
     was, now = (first(bias + added(model, past, told, cut=places)) for places in ((), (place,)))
@@ -177,7 +177,7 @@ def test_a_counterfactual_knows_which_company_there_was(short_data) -> None:
     torch.testing.assert_close(found.outcomes[0][seen[0]], wanted, atol=1e-5, rtol=0.0)
     torch.testing.assert_close(found.outcomes[0][~seen[0]], now[~seen[0]], atol=1e-5, rtol=0.0)
     assert (wanted.amax(1) < 0.9).any()
-    past, told = short_data.until(2), told_at(model, short_data, 2)
+    past, told = short_data.until_index(2), told_at(model, short_data, 2)
     moved = told + found.outcomes[0] - found.factual_outcomes[0]
     second = laws(model, past, 1)[0]
     was, now = (second(bias + added(model, past, one)) for one in (told, moved))

@@ -109,7 +109,7 @@ def test_a_class_that_does_not_occur_is_no_matter():
     data = panel(classes=("maybe", "yes"), outcomes=(1, 0))
     with pytest.raises(DataError, match="data has the class 'maybe', which training never saw"):
         align(data, KNOWN)
-    aligned = align(data.until(0), KNOWN)
+    aligned = align(data.until_index(0), KNOWN)
     assert aligned.class_names == ("no", "yes")
     assert aligned.y.tolist() == [[1, 0]]
 

@@ -77,7 +77,7 @@ def of(direct: Direct, *names: str) -> tuple[Block, ...]:
 
 def fitted(data: TemporalHypergraph, **settings) -> sphunc.SphUnc:
     quick = {"dim": 8, "epochs": 15, "scm": False, "lambda_entropy": 0.0}
-    return sphunc.SphUnc(**{**quick, **settings}, seed=0).fit(data.until(TRAINED - 1), verbose=False)
+    return sphunc.SphUnc(**{**quick, **settings}, seed=0).fit(data.until_index(TRAINED - 1), verbose=False)
 
 
 def test_it_is_its_equation() -> None:
@@ -197,7 +197,7 @@ def turning():
 
 def test_without_intervention_the_answer_is_the_forecast_and_turns_go_on(turning) -> None:
     data, model = turning
-    past = data.until(TRAINED - 1)
+    past = data.until_index(TRAINED - 1)
     effect = model.intervene(data=past, horizon=1, samples=20, seed=0)
     torch.testing.assert_close(effect.probabilities, model.predict(past).probabilities)
     later = model.intervene(data=past, horizon=2, samples=20, seed=0).probabilities

@@ -85,7 +85,7 @@ def test_a_forecast_has_all_its_parts(model, long_data):
 def test_nothing_after_the_origin_moves_a_forecast(model, linked, long_data, origin):
     for one in (model, linked):
         assert equal(one.predict(long_data, origin), one.predict(scramble_future(long_data, origin), origin))
-        assert equal(one.predict(long_data, origin), one.predict(long_data.until(origin)))
+        assert equal(one.predict(long_data, origin), one.predict(long_data.until_index(origin)))
 
 
 def test_nothing_of_the_test_part_moves_the_fit(long_data):
@@ -128,7 +128,8 @@ def test_intervals_of_numbers_that_never_change_hold_after_the_last_passes():
     data = sphunc.simulate("snare", agents=60, times=10, seed=0).data
     lasting = data.x[:1, :, :1].expand(10, -1, -1).contiguous()
     data = replace(data, y=lasting, y_mask=torch.ones(10, 60, dtype=torch.bool), class_names=())
-    forecast = SphUnc(dim=8, epochs=20, seed=0).fit(data.until(8), verbose=False).predict(data.until(8), coverage=0.9)
+    past = data.until_index(8)
+    forecast = SphUnc(dim=8, epochs=20, seed=0).fit(past, verbose=False).predict(past, coverage=0.9)
     low, high = forecast.interval[:, 0].T
     assert float(((low <= data.y[9, :, 0]) & (data.y[9, :, 0] <= high)).float().mean()) > 0.75
     assert float((data.y[9] - forecast.mean).square().mean()) < 9 * float(forecast.variance.mean())

@@ -62,7 +62,7 @@ def test_groups_are_those_of_every_time_that_was_seen(short_data) -> None:
 
 def test_a_group_is_named_when_it_meets(short_data) -> None:
     later = next(g for g in groups_at(short_data, 3) if g not in groups_at(short_data, 1) + groups_at(short_data, 2))
-    names = names_of(short_data.until(1), short_data.class_names, 10)
+    names = names_of(short_data.until_index(1), short_data.class_names, 10)
     found = names_in_hindsight(names, Plan((CutGroup(later, times=2),)), short_data, AMOUNTS, "hyperedges")
     assert later in found.groups
     assert later not in names.groups

@@ -31,7 +31,7 @@ def swapped(numbers):
 
 @pytest.fixture(scope="module")
 def model(numbers):
-    return fitted(numbers.until(2))
+    return fitted(numbers.until_index(2))
 
 
 def test_the_order_of_outcome_columns_does_not_matter(model, numbers, swapped):
@@ -96,13 +96,13 @@ def test_a_run_goes_on_with_the_same_names_only(numbers, swapped, tmp_path):
 
 
 def test_a_class_that_comes_later_is_no_matter(short_data):
-    model = fitted(short_data.until(2))
+    model = fitted(short_data.until_index(2))
     late = short_data.y.clone()
     late[3] = torch.where(short_data.y_mask[3], 3, 0)
     data = replace(short_data, y=late, class_names=(*short_data.class_names, "new"))
     expected = model.predict(short_data, origin=2).probabilities
     assert torch.equal(model.predict(data, origin=2).probabilities, expected)
-    assert torch.equal(model.predict(data.until(2)).probabilities, expected)
+    assert torch.equal(model.predict(data.until_index(2)).probabilities, expected)
     assert model.score(data, origins=[1]) == model.score(short_data, origins=[1])
     model.intervene(data=data, origin=2, samples=8)
     for ask in (model.predict, model.score):

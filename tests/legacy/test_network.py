@@ -550,7 +550,7 @@ def test_origins_of_one_pass_see_nothing_later(numeric: bool) -> None:
         data = replace(data, y=data.y.unsqueeze(-1).float(), class_names=())
     network, steps = make(data), {1: 2, data.num_times - 1: 1, 3: 3}
     for (time, horizon), found in zip(steps.items(), network.origins(observe(data), LINKS, GATES, steps), strict=True):
-        alone = network.origin(observe(data.until(time)), LINKS, GATES, horizon)
+        alone = network.origin(observe(data.until_index(time)), LINKS, GATES, horizon)
         for one, other in zip(outputs(found.run), outputs(alone.run), strict=True):
             torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
         for name in ("evidence", "eta", "lasting"):

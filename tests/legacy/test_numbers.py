@@ -83,7 +83,7 @@ def network_of(data: TemporalHypergraph, **settings) -> Network:
 
 def test_newcomers_are_forecast_with_the_spread_of_outcomes_and_covered():
     data, y, new = levels(120, 8, 20)
-    model = sphunc.SphUnc(dim=16, epochs=15, seed=0).fit(data.until(6), verbose=False)
+    model = sphunc.SphUnc(dim=16, epochs=15, seed=0).fit(data.until_index(6), verbose=False)
     forecast = model.predict(data, origin=6, coverage=0.9)
     hit = (y[7] >= forecast.interval[..., 0]) & (y[7] <= forecast.interval[..., 1])
     deviation = forecast.variance.sqrt()
@@ -219,7 +219,7 @@ def test_age_and_sight_are_counted_up_to_each_time():
 def test_nothing_after_an_origin_moves_what_it_leaves_open():
     data, _, _ = levels(30, 6, 6)
     network = network_of(data)
-    network.learn_scale(observe(data.until(2)))
+    network.learn_scale(observe(data.until_index(2)))
     here, there = (network(observe(d), NO_LINKS, NO_GATES) for d in (data, scramble_future(data, 2, seed=3)))
     torch.testing.assert_close(here.variance[:3], there.variance[:3])
     torch.testing.assert_close(here.mean[:3], there.mean[:3])
@@ -228,7 +228,7 @@ def test_nothing_after_an_origin_moves_what_it_leaves_open():
 def test_further_steps_leave_more_open_and_the_last_is_the_forecast():
     data, _, new = levels(40, 7, 5, noise=0.5)
     walk = torch.randn(*data.y.shape, generator=torch.Generator().manual_seed(1)).cumsum(0)
-    data = replace(data, y=torch.where(data.y_mask.unsqueeze(-1), walk, 0.0)).until(5)
+    data = replace(data, y=torch.where(data.y_mask.unsqueeze(-1), walk, 0.0)).until_index(5)
     network = network_of(data, horizon=2)
     network.learn_scale(observe(data))
     steps = network.origin(observe(data), NO_LINKS, NO_GATES, 4).run

@@ -53,7 +53,7 @@ def attribute(
     batch = colours(links, data.num_nodes) if together else torch.arange(data.num_nodes)
     total = torch.zeros(links.shape[1])
     for origin in origins:
-        total += _shifts(model, data.until(origin), links, batch)
+        total += _shifts(model, data.until_index(origin), links, batch)
     return InfluenceScores(links, total / len(origins), data.node_ids, KIND)
 
 

@@ -110,7 +110,7 @@ class Peer(ABC):
         if self.needs_features:
             check_features(data)
         plan = make_plan(data, self.horizon, split)
-        window = data.until(plan.stop - 1).to(device)
+        window = data.until_index(plan.stop - 1).to(device)
         trained = train(window, plan, partial(self._network, known), self.settings, self.seed)
         self._take(known_of(window), trained)
         self.influence_ = self._native_influence(window)
@@ -122,7 +122,7 @@ class Peer(ABC):
         self._check_fitted("predict")
         data = check_data("predict", data)
         origin = data.num_times - 1 if origin is None else check_origin(data, origin)
-        past = align(data.until(origin), self.known_).to(self.device)
+        past = align(data.until_index(origin), self.known_).to(self.device)
         run = self.network_(make_panel(past, self.scale_, self.known_.outputs))
         last = self.temperature_.apply(outlook_of(run.log_probabilities[-1])).log_probabilities
         assert last is not None

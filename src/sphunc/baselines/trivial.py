@@ -88,7 +88,7 @@ class Trivial(ABC):
         """Count all that may be seen; ``verbose`` is taken because every forecaster takes it."""
         data = check_data("fit", data)
         plan = make_plan(data, self.horizon, split)
-        window = data.until(plan.stop - 1).to("cpu")
+        window = data.until_index(plan.stop - 1).to("cpu")
         known = known_of(window)
         if known.numeric or window.y is None:
             raise DataError(f"{type(self).__name__} forecasts classes, but data has numbers; bin them, or use SphUnc")
@@ -107,7 +107,7 @@ class Trivial(ABC):
         self._check_fitted("predict")
         data = check_data("predict", data)
         origin = data.num_times - 1 if origin is None else check_origin(data, origin)
-        past = align(data.until(origin), self.known_).to("cpu")
+        past = align(data.until_index(origin), self.known_).to("cpu")
         y = torch.zeros(past.y_mask.shape, dtype=torch.long) if past.y is None else past.y
         probabilities = self.read(self.table_, last_outcome(y, past.y_mask)[-1])
         return peer_forecast(data, origin, self.horizon, self.known_.classes, probabilities)

@@ -46,7 +46,7 @@ def run(folder: Path = DEMO_FOLDER, seed: int = 0) -> None:
     console, started = Console(), time.perf_counter()
     world = simulate(DEMO_WORLD, seed=seed)
     data = show_data(console, world, folder)
-    past = data.until(data.num_times - 2)
+    past = data.until_index(data.num_times - 2)
     model = show_fit(console, past, SphUnc(seed=seed))
     show_forecast(console, model, data)
     show_quality(console, model, world)
@@ -112,7 +112,8 @@ def show_quality(console: Console, model: SphUnc, world: World) -> None:
     y, known = _happened(data), data.y_mask[origin + 1]
     laws = {"SphUnc": model.predict_proba(data, origin=origin)}
     for name in TRIVIAL:
-        laws[name] = forecaster(name).fit(data.until(origin), verbose=False).predict(data, origin=origin).probabilities
+        trivial = forecaster(name).fit(data.until_index(origin), verbose=False)
+        laws[name] = trivial.predict(data, origin=origin).probabilities
     laws["oracle, who knows the true states"] = world.oracle(origin=origin)
     rows = [(name, accuracy(p, y, mask=known), nll(p, y, mask=known)) for name, p in laws.items()]
     console.print(score_table(rows, int(known.sum())))

@@ -37,7 +37,7 @@ def check_view(view: TemporalHypergraph, data: TemporalHypergraph, origin: int) 
     late = [time for time in view.times if time > data.times[origin]]
     if late:
         raise ArgumentError(f"leak: the view holds time {late[0]}, later than its origin {data.times[origin]}")
-    allowed = data.until(origin)
+    allowed = data.until_index(origin)
     known = set(zip(allowed.hyperedge_time.tolist(), allowed.hyperedge_ids, strict=True))
     shift = data.times.index(view.times[0])
     for time, group in zip((view.hyperedge_time + shift).tolist(), view.hyperedge_ids, strict=True):

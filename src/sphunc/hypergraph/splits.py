@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,10 @@ DEFAULT_SHARES = (0.6, 0.1, 0.1, 0.2)
 
 @dataclass(frozen=True)
 class Split:
-    """Forecast origins (time indices) of each part, and how far ahead they forecast.
+    """Forecast origins (positions in ``data.times``) of each part, and how far ahead they forecast.
 
-    A forecast from origin o sees :meth:`TemporalHypergraph.until` (o) and is judged on the outcomes at ``o + horizon``.
+    A forecast from origin o sees :meth:`TemporalHypergraph.until_index` (o) and is judged on the outcomes at position
+    ``o + horizon``. :meth:`from_labels` takes the user's times instead of positions.
     The first origin of a part is never earlier than the last target of the part before it, so that whatever was learnt
     from earlier parts was known at the origin. When ``shared`` is True the panel is too short to keep validation and
     calibration apart: both are the same origins, and calibration is a little optimistic.
@@ -33,18 +34,50 @@ class Split:
     def __post_init__(self) -> None:
         _check_order(self)
 
+    @classmethod
+    def from_labels(
+        cls,
+        data: TemporalHypergraph,
+        *,
+        train: object,
+        validation: object,
+        calibration: object,
+        test: object,
+        horizon: int = 1,
+    ) -> Split:
+        """Make a split of origins that are named by their times, as ``data.until`` takes them.
+
+        Args:
+            data: whose times the labels name.
+            train: label of an origin (wave 5, a date, an ISO string), or several of them, ascending.
+            validation: the same, for validation.
+            calibration: the same, for calibration; the origins of validation where the panel is too short for both.
+            test: the same, for test.
+            horizon: steps ahead, counted in positions of ``data.times``.
+
+        Example:
+            >>> from sphunc.hypergraph import assemble
+            >>> waves = assemble(times=[1, 2, 3, 4, 5], node_ids=["a"])
+            >>> print(Split.from_labels(waves, train=1, validation=2, calibration=3, test=4))
+            origins (positions in times): train 0, validation 1, calibration 2, test 3; horizon 1
+        """
+        labels = {"train": train, "validation": validation, "calibration": calibration, "test": test}
+        origins = {part: _origins(data, part, given) for part, given in labels.items()}
+        return cls(**origins, horizon=horizon)
+
     @property
     def shared(self) -> bool:
         """True when validation and calibration are the same origins."""
         return self.validation == self.calibration
 
     def targets(self, part: str) -> tuple[int, ...]:
-        """Return the time indices on which a part is judged."""
+        """Return the positions in time on which a part is judged."""
         return tuple(origin + self.horizon for origin in getattr(self, part))
 
     def __str__(self) -> str:
         parts = ", ".join(f"{part} {_span(getattr(self, part))}" for part in PARTS)
-        return f"origins: {parts}; horizon {self.horizon}" + (" (validation = calibration)" if self.shared else "")
+        shared = " (validation = calibration)" if self.shared else ""
+        return f"origins (positions in times): {parts}; horizon {self.horizon}{shared}"
 
 
 @dataclass(frozen=True)
@@ -66,7 +99,7 @@ class AgentSplit:
 def time_split(
     data: TemporalHypergraph, horizon: int = 1, *, shares: Sequence[float] = DEFAULT_SHARES, gap: bool = True
 ) -> Split:
-    """Split the forecast origins ``0 ... T - 1 - horizon`` by time: train, validation, calibration, test.
+    """Split the forecast origins, positions ``0 ... T - 1 - horizon``, by time: train, validation, calibration, test.
 
     Every part has at least one origin. With ``4 h + 1`` times (5 at horizon 1) all four parts stand apart; with
     ``3 h + 1`` (4 at horizon 1) validation and calibration share their origin; with fewer there is no honest split.
@@ -196,6 +229,16 @@ def _check_order(split: Split) -> None:
                 f"{part} begins at origin {origins[0]}, but {before} ends at {last}; keep the time order"
             )
         last, before = origins[-1], part
+
+
+def _origins(data: TemporalHypergraph, part: str, labels: object) -> tuple[int, ...]:
+    several = [labels]
+    if isinstance(labels, Iterable) and not isinstance(labels, str):
+        several = list(labels)
+    try:
+        return tuple(data.time_index(label) for label in several)
+    except ArgumentError as error:
+        raise ArgumentError(f"{part}: {error}") from None
 
 
 def _span(origins: tuple[int, ...]) -> str:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sphunc.errors import ArgumentError
+from sphunc.hypergraph.time_labels import resolve_time
 from sphunc.hypergraph.validation import check
 
 
@@ -119,17 +120,38 @@ class TemporalHypergraph:
         groups["hyperedge_time"] = groups["hyperedge_time"] - start
         return _derive(self, {**panel, **groups, "times": self.times[start:stop]})
 
-    def until(self, origin: int) -> TemporalHypergraph:
-        """Return all that may be seen when forecasting from time index ``origin``, that time included.
+    def time_index(self, label: object) -> int:
+        """Return the position of a time in ``times``, given its label.
+
+        Args:
+            label: a time as the user writes it (wave 5, a date, an ISO string); a position is refused unless it is
+                also a label.
+        """
+        return resolve_time(label, self.times)
+
+    def until(self, label: object) -> TemporalHypergraph:
+        """Return all that may be seen when forecasting from the time with this label, that time included.
 
         Known links and carried attributes have no time of their own, so that nobody can tell whether they were
-        known at the origin: they are left out.
+        known then: they are left out. :meth:`until_index` takes positions.
+
+        Args:
+            label: a time as the user writes it (wave 5, a date, an ISO string), see :meth:`time_index`.
         """
-        if not 0 <= origin < self.num_times:
+        return self.until_index(self.time_index(label))
+
+    def until_index(self, position: int) -> TemporalHypergraph:
+        """Return what :meth:`until` returns, for the time at a position of ``times``.
+
+        Args:
+            position: 0 ... T - 1.
+        """
+        if not 0 <= position < self.num_times:
             raise ArgumentError(
-                f"origin is {origin}, but the data has {self.num_times} times; choose 0 ... {self.num_times - 1}"
+                f"position is {position}, but the data has {self.num_times} times; "
+                f"choose 0 ... {self.num_times - 1}, or give the label of a time to until(label)"
             )
-        return _derive(self.window(0, origin + 1), {"influence": None, "influence_kind": "", "attributes": {}})
+        return _derive(self.window(0, position + 1), {"influence": None, "influence_kind": "", "attributes": {}})
 
     def same_as(self, other: TemporalHypergraph) -> bool:
         """Say whether every tensor, id, name and attribute equals that of ``other``."""

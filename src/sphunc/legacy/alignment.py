@@ -64,7 +64,7 @@ def align(data: TemporalHypergraph, known: Known) -> TemporalHypergraph:
     Columns are matched by name. A feature that was learned and is not there, or the other way round, is refused: rows
     in which it was not observed are fine, silence about the column is not; so it is with numeric outcomes. Classes may
     be fewer than those learned, and others may be named as long as they do not occur: what occurs after an origin is
-    not in ``data.until(origin)``. Agents may be others.
+    not in ``data.until_index(origin)``. Agents may be others.
     """
     data = _order_features(data, known)
     if data.y is None and known.numeric:  # numbers that nobody observed: their columns are still counted

@@ -202,7 +202,7 @@ class SphUnc(WhatIf):
         self._check_fitted("predict")
         data, coverage = check_data("predict", data), check_coverage(coverage)
         origin = data.num_times - 1 if origin is None else check_origin(data, origin)
-        past = self._prepare(data.until(origin))
+        past = self._prepare(data.until_index(origin))
         links, gates = place(self.structure_, self.known_.agents, past.node_ids)
         # Earlier origins would be forecast too by a plain pass, and their support looked up.
         network: Any = self.network_
@@ -252,7 +252,7 @@ class SphUnc(WhatIf):
             raise ArgumentError(f"metric is {metric!r}; choose {' or '.join(METRICS[self.known_.numeric])}")
         chosen = self._unseen_origins(data) if origins is None else check_origins(data, origins)
         last = min(max(chosen, default=0) + self.config_.horizon, data.num_times - 1)
-        data = align(data.until(last), self.known_)
+        data = align(data.until_index(last), self.known_)
         targets = targets_of(data, self.config_.horizon, newcomers=True)
         scale: Any = self.network_.scale
         judged = partial(judge, metric=metric, scale=scale.cpu())
@@ -307,7 +307,7 @@ class SphUnc(WhatIf):
         check_features(data)
         check_noise(known.numeric, config)
         plan = make_plan(data, config.horizon, split, config.holdout)
-        window = regroup(data.until(plan.stop - 1), config.grouping).to(device)
+        window = regroup(data.until_index(plan.stop - 1), config.grouping).to(device)
         return Session(config, window, plan, seed, partial(_network, config, known), losses)
 
     def _prepare(self, data: TemporalHypergraph) -> TemporalHypergraph:

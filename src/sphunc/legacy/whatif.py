@@ -274,7 +274,7 @@ class WhatIf(ABC):
         data = check_data(asked, data)
         looks_back, links = asked.startswith("counterfactual"), self.structure_.links.shape[1]
         amounts = amounts.settled(data, self.config_, links, looks_back=looks_back)
-        past, seen = self._prepare(data.until(amounts.origin)), None
+        past, seen = self._prepare(data.until_index(amounts.origin)), None
         is_learned = scenario is None
         if scenario is None:
             check_structure(asked, self.config_, self.structure_)
@@ -284,7 +284,7 @@ class WhatIf(ABC):
             check_scenario(scenario, past.num_nodes)
         names = names_of(past, self.known_.classes, self.config_.dim, self.config_.grouping)
         if looks_back:
-            seen = self._prepare(data.until(min(data.num_times - 1, amounts.origin + amounts.horizon)))
+            seen = self._prepare(data.until_index(min(data.num_times - 1, amounts.origin + amounts.horizon)))
             names = names_in_hindsight(names, plan, seen, amounts, self.config_.grouping)
         query = Query(plan, data, past, amounts, scenario, names, is_learned, seen)
         query.check()

@@ -41,7 +41,7 @@ def load_material(entry: Mapping[str, Any], seed: int) -> Material:
             f"the data has {what}; benchmarks measure forecasts of classes. Give outcomes that are classes."
         )
     links = data.influence if world is None else world.links
-    return Material(data.until(data.num_times - 1), links, data.influence_kind, world)
+    return Material(data.until_index(data.num_times - 1), links, data.influence_kind, world)
 
 
 def _read(entry: Mapping[str, Any]) -> TemporalHypergraph:
