@@ -1,1 +1,27 @@
-"""What if: interventions, simulation of both arms, effects and entropies, counterfactuals."""
+"""What if: interventions as values, put on a system, and what they do to outcomes."""
+
+from sphunc.interventions.reading import from_json
+from sphunc.interventions.values import (
+    CutGroup,
+    CutLink,
+    Do,
+    Intervention,
+    Plan,
+    Policy,
+    ScaleLink,
+    Shift,
+    Stochastic,
+)
+
+__all__ = [
+    "CutGroup",
+    "CutLink",
+    "Do",
+    "Intervention",
+    "Plan",
+    "Policy",
+    "ScaleLink",
+    "Shift",
+    "Stochastic",
+    "from_json",
+]
