@@ -37,6 +37,22 @@ def test_summary_for_programs(folder):
     assert (found["ok"], found["agents"], found["classes"]) == (True, 2, ["calm"])
 
 
+def test_what_looks_like_a_mistake_is_warned_of(folder):
+    rows = [f"{t},{agent},{-99 if (t, agent) == (2, 'a') else t}" for t in (1, 2, 3, 5) for agent in "ab"]
+    (folder / "features.csv").write_text("\n".join(["time,agent,mood", *rows]))
+    (folder / "outcomes.csv").write_text("time,agent,outcome\n1,a,calm\n2,a,calm\n3,a,calm\n5,b,calm\n")
+    wanted = (
+        "time 4 is missing between 1 and 5",
+        "feature 'mood' is -99 in 1 cell while all others lie between 1 and 5",
+    )
+    text = CliRunner().invoke(app, ["check", str(folder)])
+    assert text.exit_code == 0
+    warned = [line for line in text.output.splitlines() if line.startswith("warning: ")]
+    assert all(line.removeprefix("warning: ").startswith(start) for line, start in zip(warned, wanted, strict=True))
+    found = json.loads(CliRunner().invoke(app, ["check", str(folder), "--json"]).output)
+    assert [f"warning: {sentence}" for sentence in found["warnings"]] == warned
+
+
 def test_faults_for_programs(folder):
     (folder / "groups.csv").write_text("time,group,agent\n1,g,a\n1,g,q\n9,g,b\n")
     result = CliRunner().invoke(app, ["check", str(folder), "--json"])

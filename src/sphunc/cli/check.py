@@ -1,4 +1,4 @@
-"""``sphunc check``: what is in a folder of tables or a HIF file, or everything that is wrong with it."""
+"""``sphunc check``: what is in a folder of tables or a HIF file and looks odd, or everything that is wrong with it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from typing import Any
 
 import typer
 
-from sphunc.hypergraph import TemporalHypergraph, summarise
+from sphunc.hypergraph import TemporalHypergraph, summarise, suspicions
 from sphunc.io.faults import FaultyDataError
 from sphunc.io.hif import read_hif
 from sphunc.io.tables import SUFFIXES, read_tables
 
 
 def run(path: Path, *, as_json: bool, options: dict[str, Any]) -> None:
-    """Print the summary of ``path``, or all its faults with exit code 2."""
+    """Print the summary of ``path`` with warnings of what looks like a mistake, or all its faults with exit code 2.
+
+    Args:
+        path: folder of tables, or HIF file.
+        as_json: print one JSON object instead of text; warnings are a list of sentences in it.
+        options: of the reader of tables.
+    """
     try:
         data = _read(path, options)
     except FaultyDataError as error:
@@ -26,7 +32,13 @@ def run(path: Path, *, as_json: bool, options: dict[str, Any]) -> None:
         typer.echo(json.dumps({"ok": False, "total": error.total, "faults": faults}, default=str))
         raise typer.Exit(2) from error
     summary = summarise(data)
-    typer.echo(json.dumps({"ok": True, **summary.to_dict()}) if as_json else str(summary))
+    warnings = suspicions(data)
+    if as_json:
+        typer.echo(json.dumps({"ok": True, **summary.to_dict(), "warnings": warnings}))
+        return
+    typer.echo(str(summary))
+    for sentence in warnings:
+        typer.echo(f"warning: {sentence}")
 
 
 def _read(path: Path, options: dict[str, Any]) -> TemporalHypergraph:

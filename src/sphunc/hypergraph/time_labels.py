@@ -82,10 +82,10 @@ def _positions_of(label: object, times: Sequence[Any]) -> list[int]:
         same = [position for position, time in enumerate(times) if _is_integer(time) and time == number]
         if same:
             return same
-    moment = _moment(label)
+    moment = iso_moment(label)
     if moment is None:
         return []
-    moments = [_moment(time) for time in times]
+    moments = [iso_moment(time) for time in times]
     if isinstance(moment, datetime):
         return [position for position, time in enumerate(moments) if _at(time) == moment]
     return [position for position, time in enumerate(moments) if _day(time) == moment]
@@ -99,7 +99,8 @@ def _is_integer(time: object) -> bool:
     return isinstance(time, (int, np.integer)) and not isinstance(time, bool)
 
 
-def _moment(value: object) -> date | datetime | None:
+def iso_moment(value: object) -> date | datetime | None:
+    """Understand a time as a date or datetime, also one written as an ISO string; None if it is neither."""
     if isinstance(value, date):
         return value
     if not isinstance(value, str):
