@@ -1,0 +1,244 @@
+r"""State axes: the directions of feature space that persist from one time to the next, and what features say along them.
+
+Noise is drawn anew at every time, a state is not: directions are ranked by their lag-one autocorrelation,
+
+.. math:: \Gamma_1 v = \rho\, \Gamma_0 v, \qquad \Gamma_0 = E[x_t x_t^\top], \quad
+          \Gamma_1 = \tfrac12 E[x_t x_{t+1}^\top + x_{t+1} x_t^\top]
+
+(maximum autocorrelation factors, Switzer and Green 1984; slow feature analysis, Wiskott and Sejnowski 2002). Features
+that were not observed are expected by a factor model; what they leave open adds to the observation noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from scipy.sparse.csgraph import connected_components
+
+from sphunc._typing import Bool, Float, Tensor
+from sphunc.model.inputs import ModelInputs
+from sphunc.nn.filling import fill, learn_factors
+
+LOWEST_AUTOCORRELATION = 0.05
+SMALLEST_AXIS = 0.03
+"""Size of a direction, relative to the first one, below which nothing persistent varies along it."""
+LOWEST_SIGNAL = 0.1
+"""Lag-one autocovariance, relative to the mean of all axes, below which an axis is dropped."""
+CORRELATED = 0.25
+"""Correlation that holds features together in one block."""
+FEWEST_FOR_BLOCKS = 7
+"""Features from which on only the largest correlated block makes states: the rest tells of something else."""
+NOISE_FACTOR = 1.2
+"""Lag-zero less this times lag-one autocovariance is a first guess of the observation noise."""
+MOST_AXES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class StateAxes:
+    """Linear map from features to K state axes, with mean 0 and a mean signal variance of 1.
+
+    Attributes:
+        mean: of each feature ``[F]``.
+        scale: deviation of each feature ``[F]``.
+        loadings: of the factor model ``[F, r]``.
+        uniqueness: noise variances of the factor model ``[F]``.
+        axes: A ``[F, K]``, acts on standardised features.
+        in_block: True for the features that make states ``[F]``.
+        signal: lag-one autocovariance of each axis ``[K]``.
+        noise: first guess of the observation noise of each axis ``[K]``.
+    """
+
+    mean: Float[Tensor, " feature"]
+    scale: Float[Tensor, " feature"]
+    loadings: Float[Tensor, "feature factor"]
+    uniqueness: Float[Tensor, " feature"]
+    axes: Float[Tensor, "feature axis"]
+    in_block: Bool[Tensor, " feature"]
+    signal: Float[Tensor, " axis"]
+    noise: Float[Tensor, " axis"]
+
+    @property
+    def num_axes(self) -> int:
+        """K."""
+        return self.axes.shape[1]
+
+    def standardise(self, inputs: ModelInputs) -> Float[Tensor, "time agent feature"]:
+        """Features with mean 0 and deviation 1, 0 where not observed."""
+        return torch.where(inputs.x_mask, (inputs.x - self.mean) / self.scale, 0.0)
+
+    def observe(
+        self, inputs: ModelInputs
+    ) -> tuple[Float[Tensor, "time agent axis"], Float[Tensor, "time agent axis"], Bool[Tensor, "time agent"]]:
+        r"""What features say about states: :math:`z = A x`, the variance that missing features add, and where.
+
+        Returns:
+            z ``[T, N, K]``; added variance ``[T, N, K]``; True where a feature of the block was observed ``[T, N]``.
+        """
+        x = self.standardise(inputs)
+        observed = (inputs.x_mask & self.in_block).any(-1)
+        z = fill(x, inputs.x_mask, self.loadings, self.uniqueness) @ self.axes
+        return z, self._missing_variance(inputs.x_mask, observed), observed
+
+    def remainder(self, inputs: ModelInputs) -> Float[Tensor, "time agent"]:
+        """Leading component of the features outside the block, smoothed over the past ``[T, N]``; 0 without any."""
+        if bool(self.in_block.all()):
+            return inputs.x.new_zeros(inputs.x.shape[:2])
+        x = self.standardise(inputs)[..., ~self.in_block]
+        weight = _leading_direction(self.loadings, self.uniqueness, self.in_block)
+        value = x @ weight
+        smoothed = [value[0]]
+        for t in range(1, len(value)):
+            smoothed.append(0.5 * smoothed[-1] + 0.5 * value[t])
+        return torch.stack(smoothed)
+
+    def _missing_variance(
+        self, mask: Bool[Tensor, "time agent feature"], observed: Bool[Tensor, "time agent"]
+    ) -> Float[Tensor, "time agent axis"]:
+        added = self.axes.new_zeros(*mask.shape[:2], self.num_axes)
+        gaps = observed & ~(mask | ~self.in_block).all(-1)
+        if not bool(gaps.any()):
+            return added
+        missing = (~mask[gaps]).to(self.axes.dtype)
+        added_here = missing @ (self.axes.square() * self.uniqueness.unsqueeze(1))
+        rank = self.loadings.shape[1]
+        if rank:
+            precision = torch.einsum("nf,fr,fs->nrs", (1 - missing) / self.uniqueness, self.loadings, self.loadings)
+            identity = torch.eye(rank).to(precision)
+            factor = torch.linalg.cholesky(precision + identity)
+            reach = torch.einsum("nf,fk,fr->nrk", missing, self.axes, self.loadings)
+            white = torch.linalg.solve_triangular(factor, reach, upper=False)
+            added_here = added_here + white.square().sum(1)
+        added[gaps] = added_here
+        return added
+
+
+def _leading_direction(
+    loadings: Float[Tensor, "feature factor"],
+    uniqueness: Float[Tensor, " feature"],
+    in_block: Bool[Tensor, " feature"],
+) -> Float[Tensor, " remainder"]:
+    """First principal direction of the features outside the block, by the factor model, with positive sum."""
+    outside = loadings[~in_block]
+    covariance = outside @ outside.mT + torch.diag(uniqueness[~in_block])
+    values, vectors = torch.linalg.eigh(covariance)
+    direction = vectors[:, -1]
+    sign = 1.0 if float(direction.sum()) >= 0 else -1.0
+    return sign * direction / values[-1].sqrt()
+
+
+def learn_axes(inputs: ModelInputs, most: int = MOST_AXES) -> StateAxes | None:
+    """Learn the axes along which features persist; None where nothing persists that could be observed twice.
+
+    Args:
+        inputs: training times.
+        most: at most this many axes.
+    """
+    mask = inputs.x_mask
+    count = mask.sum((0, 1))
+    if not bool((count > 1).any()) or inputs.num_times < 2:
+        return None
+    mean = inputs.x.sum((0, 1)) / count.clamp(min=1)
+    variance = (torch.where(mask, inputs.x - mean, 0.0).square()).sum((0, 1)) / count.clamp(min=1)
+    size = inputs.x.abs().amax((0, 1))
+    varies = variance.sqrt() > 1e-8 * size.clamp(min=1e-30)
+    if not bool(varies.any()):
+        return None
+    scale = torch.where(varies, variance.sqrt(), 1.0)
+    x = torch.where(mask & varies, (inputs.x - mean) / scale, 0.0)
+    loadings, uniqueness = learn_factors(x.flatten(0, 1), mask.flatten(0, 1))
+    filled = fill(x, mask, loadings, uniqueness)
+    in_block = _main_block(filled.flatten(0, 1), varies)
+    observed = (mask & in_block).any(-1)
+    both = observed[1:] & observed[:-1]
+    if int(both.sum()) < 10:
+        return None
+    plane = _persistent_plane(filled[..., in_block], observed, min(most, int(in_block.sum())))
+    if plane is None:
+        return None
+    embedded = torch.zeros(len(in_block), plane.shape[1]).to(plane)
+    embedded[in_block] = plane
+    return _rotated(filled, observed, embedded, (mean, scale, loadings, uniqueness, in_block))
+
+
+def _main_block(x: Float[Tensor, "row feature"], varies: Bool[Tensor, " feature"]) -> Bool[Tensor, " feature"]:
+    """Features of the largest block that correlations above 0.25 hold together."""
+    if int(varies.sum()) < FEWEST_FOR_BLOCKS:
+        return varies.clone()
+    spread = x.std(0, correction=0).clamp(min=1e-12)
+    correlation = (x.mT @ x / len(x) - torch.outer(x.mean(0), x.mean(0))) / torch.outer(spread, spread)
+    near = (correlation.abs() > CORRELATED).cpu().numpy()
+    _, label = connected_components(near, directed=False)
+    labels = torch.from_numpy(label).to(varies.device)
+    sizes = torch.bincount(labels, weights=varies.double())
+    return (labels == sizes.argmax()) & varies
+
+
+def _persistent_plane(
+    x: Float[Tensor, "time agent feature"], observed: Bool[Tensor, "time agent"], most: int
+) -> Float[Tensor, "feature rank"] | None:
+    """Orthonormal directions in which the persistent part of the features varies, largest first."""
+    seen = x[observed]
+    both = observed[1:] & observed[:-1]
+    rows = len(seen)
+    spread = _shrunk(seen.mT @ seen / rows, rows)
+    lagged = _symmetric(x[:-1][both].mT @ x[1:][both] / int(both.sum()))
+    factor = torch.linalg.cholesky(spread)
+    half = torch.linalg.solve_triangular(factor, lagged, upper=False)
+    whitened = torch.linalg.solve_triangular(factor, half.mT, upper=False)
+    correlation, vectors = torch.linalg.eigh(_symmetric(whitened))
+    chance = 2.0 / int(both.sum()) ** 0.5
+    kept = correlation > max(LOWEST_AUTOCORRELATION, chance)
+    if not bool(kept.any()):
+        return None
+    directions = torch.linalg.solve_triangular(factor.mT, vectors[:, kept], upper=True)
+    # Components have unit variance: the columns span what persists, at its size.
+    shown = (seen.mT @ (seen @ directions) / rows) * correlation[kept]
+    axes, size, _ = torch.linalg.svd(shown, full_matrices=False)
+    large = int((size > SMALLEST_AXIS * size[0]).sum())
+    return axes[:, : min(large, most)]
+
+
+def _rotated(
+    x: Float[Tensor, "time agent feature"],
+    observed: Bool[Tensor, "time agent"],
+    plane: Float[Tensor, "feature rank"],
+    statistics: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
+) -> StateAxes | None:
+    """Turn the plane to the eigenvectors of the observation noise, scale all axes alike, drop those without signal."""
+    mean, scale, loadings, uniqueness, in_block = statistics
+    z = x @ plane
+    both = observed[1:] & observed[:-1]
+    seen = z[observed]
+    now = _symmetric(seen.mT @ seen / len(seen))
+    lagged = _symmetric(z[:-1][both].mT @ z[1:][both] / int(both.sum()))
+    turn = torch.linalg.eigh(now - NOISE_FACTOR * lagged)[1]
+    signal = (turn.mT @ lagged @ turn).diagonal()
+    level = signal.mean()
+    if float(level) <= 0:
+        return None
+    kept = signal > LOWEST_SIGNAL * level
+    variance = (turn.mT @ now @ turn).diagonal()
+    noise = (variance - NOISE_FACTOR * signal) / level
+    return StateAxes(
+        mean=mean,
+        scale=scale,
+        loadings=loadings,
+        uniqueness=uniqueness,
+        axes=plane @ turn[:, kept] / level.sqrt(),
+        in_block=in_block,
+        signal=signal[kept] / level,
+        noise=noise[kept].clamp(min=0.05),
+    )
+
+
+def _symmetric(matrix: Tensor) -> Tensor:
+    return (matrix + matrix.mT) / 2
+
+
+def _shrunk(covariance: Float[Tensor, "feature feature"], rows: int) -> Float[Tensor, "feature feature"]:
+    """Covariance shrunk towards a multiple of the identity, by the ratio of columns to rows."""
+    share = min(1.0, max(1e-3, covariance.shape[0] / rows))
+    level = covariance.diagonal().mean()
+    target = torch.eye(covariance.shape[0]).to(covariance) * torch.where(level > 0, level, 1.0)
+    return (1.0 - share) * covariance + share * target

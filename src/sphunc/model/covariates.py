@@ -1,0 +1,352 @@
+r"""Covariates of an agent at an origin: own outcomes, features, neighbourhood means, population level and trend.
+
+Everything is known at the origin. Counts of observations are hidden clocks, so that histories enter as shares, relative
+to those of the population, and shrunk towards them. Histories are batched: the simulation carries one per sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from sphunc._typing import Bool, Float, Tensor
+from sphunc.hypergraph.incidence import Incidence
+from sphunc.model.inputs import ModelInputs
+
+PRIOR_COUNT = 2.0
+"""Outcomes of the population that an agent's own history is shrunk by."""
+OLDEST = 5.0
+"""Times since the last outcome after which its age counts no further."""
+STALE = 3.0
+"""Times after which a last outcome says nothing about its agent beyond a linear decline."""
+BLOCKS = ("own", "features", "neighbours", "population")
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeHistory:
+    """What the outcomes of N agents up to a time say; all tensors may have leading batch axes.
+
+    Attributes:
+        last: last outcome, indicators or numbers ``[*, N, C]``; 0 where there was none.
+        previous: the one before it ``[*, N, C]``; the last one where there was only one.
+        total: sum of all outcomes ``[*, N, C]``.
+        count: how many there were ``[*, N]``.
+        age: times since the last one ``[*, N]``.
+        elapsed: times so far.
+        level: mean outcome of those observed at the last time with any ``[*, C]``, shrunk by one agent.
+        earlier_level: the same one time before ``[*, C]``.
+        is_numeric: True for numbers.
+    """
+
+    last: Float[Tensor, "*batch agent output"]
+    previous: Float[Tensor, "*batch agent output"]
+    total: Float[Tensor, "*batch agent output"]
+    count: Float[Tensor, "*batch agent"]
+    age: Float[Tensor, "*batch agent"]
+    elapsed: int
+    level: Float[Tensor, "*batch output"]
+    earlier_level: Float[Tensor, "*batch output"]
+    is_numeric: bool
+
+    @property
+    def ever(self) -> Float[Tensor, "*batch agent"]:
+        """1 for agents with an outcome so far."""
+        return (self.count > 0).to(self.total.dtype)
+
+    @property
+    def population(self) -> Float[Tensor, "*batch output"]:
+        """Class frequencies (add-one smoothed), or the mean, of all outcomes so far."""
+        total = self.total.sum(-2)
+        count = self.count.sum(-1, keepdim=True)
+        if self.is_numeric:
+            return total / count.clamp(min=1.0)
+        return (total + 1.0) / (count + total.shape[-1])
+
+    def update(
+        self, outcome: Float[Tensor, "*batch agent output"], observed: Bool[Tensor, "*batch agent"]
+    ) -> OutcomeHistory:
+        """Return the history one time later.
+
+        Args:
+            outcome: indicators or numbers of that time.
+            observed: True where there is one.
+        """
+        there = observed.unsqueeze(-1)
+        seen = observed.to(self.total.dtype)
+        last = torch.where(there, outcome, self.last)
+        is_first = (self.count == 0).unsqueeze(-1)
+        previous = torch.where(there, torch.where(is_first, outcome, self.last), self.previous)
+        updated = replace(
+            self,
+            last=last,
+            previous=previous,
+            total=self.total + outcome * there,
+            count=self.count + seen,
+            age=torch.where(observed, 0.0, self.age + 1.0),
+            elapsed=self.elapsed + 1,
+        )
+        population = updated.population
+        among = seen.sum(-1, keepdim=True)
+        level = ((outcome * there).sum(-2) + population) / (among + 1.0)
+        level = torch.where(among > 0, level, self.level)
+        earlier = self.level if self.elapsed else level
+        return replace(updated, level=level, earlier_level=earlier)
+
+    def aged(self, times: int) -> OutcomeHistory:
+        """Return the history as it stands ``times`` later, without any new outcome of these agents."""
+        return replace(self, age=self.age + times, elapsed=self.elapsed + times)
+
+    def expand(self, *batch: int) -> OutcomeHistory:
+        """Return the same history repeated along new leading axes."""
+        names = ("last", "previous", "total", "count", "age", "level", "earlier_level")
+        expanded = {}
+        for name in names:
+            value = getattr(self, name)
+            expanded[name] = value.expand(*batch, *value.shape)
+        return replace(self, **expanded)
+
+
+def empty_history(inputs: ModelInputs) -> OutcomeHistory:
+    """Return the history before the first time."""
+    agents = inputs.num_agents
+    outputs = inputs.num_outputs
+    nothing = inputs.x.new_zeros(agents, outputs)
+    level = nothing.new_zeros(outputs)
+    if not inputs.is_numeric:
+        level = level + 1.0 / outputs
+    none = inputs.x.new_zeros(agents)
+    return OutcomeHistory(
+        last=nothing,
+        previous=nothing,
+        total=nothing,
+        count=none,
+        age=none,
+        elapsed=0,
+        level=level,
+        earlier_level=level,
+        is_numeric=inputs.is_numeric,
+    )
+
+
+def outcome_histories(inputs: ModelInputs) -> list[OutcomeHistory]:
+    """Return the history after each time."""
+    histories = []
+    history = empty_history(inputs)
+    for t in range(inputs.num_times):
+        history = history.update(inputs.y[t], inputs.y_mask[t])
+        histories.append(history)
+    return histories
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureHistory:
+    """What the features of N agents up to a time say: NaN where nothing was observed yet.
+
+    Attributes:
+        last: last observed values ``[N, F]``.
+        mean: running means ``[N, F]``.
+        missing: 1 where a feature was not observed at this time ``[N, F]``.
+    """
+
+    last: Float[Tensor, "agent feature"]
+    mean: Float[Tensor, "agent feature"]
+    missing: Float[Tensor, "agent feature"]
+
+
+def feature_histories(inputs: ModelInputs) -> list[FeatureHistory]:
+    """Return what features say after each time."""
+    shape = inputs.x.shape[1:]
+    last = torch.full(shape, torch.nan, dtype=inputs.x.dtype, device=inputs.x.device)
+    total = inputs.x.new_zeros(shape)
+    count = inputs.x.new_zeros(shape)
+    histories = []
+    for t in range(inputs.num_times):
+        mask = inputs.x_mask[t]
+        last = torch.where(mask, inputs.x[t], last)
+        total = total + torch.where(mask, inputs.x[t], 0.0)
+        count = count + mask
+        mean = torch.where(count > 0, total / count.clamp(min=1.0), torch.nan)
+        histories.append(FeatureHistory(last, mean, (~mask).to(total.dtype)))
+    return histories
+
+
+def own_columns(
+    history: OutcomeHistory, population: Float[Tensor, "*batch output"]
+) -> Float[Tensor, "*batch agent column"]:
+    """Last outcome, own history, age and presence of every agent.
+
+    Args:
+        history: of the agents' outcomes.
+        population: class frequencies or mean at the origin.
+    """
+    ever = history.ever.unsqueeze(-1)
+    base = population.unsqueeze(-2)
+    last = torch.where(ever > 0, history.last, base)
+    previous = torch.where(ever > 0, history.previous, base)
+    count = history.count.unsqueeze(-1)
+    share = (history.total + PRIOR_COUNT * base) / (count + PRIOR_COUNT)
+    age = history.age.unsqueeze(-1)
+    stale = age.clamp(max=STALE) / STALE * ever
+    presence = count / max(1, history.elapsed)
+    if history.is_numeric:
+        outcome = [last - base, share - last, last - previous, stale * (share - last)]
+    else:
+        relative = share.log() - base.log()
+        outcome = [last, relative, previous, stale * (last - base), stale * relative]
+    clock = [age.clamp(max=OLDEST) * ever, 1.0 - ever, presence]
+    return torch.cat([*outcome, *clock], -1)
+
+
+def neighbour_outcome_columns(
+    history: OutcomeHistory, groups: Incidence, population: Float[Tensor, "*batch output"]
+) -> Float[Tensor, "*batch agent column"]:
+    """Means over co-members of their last outcomes (numbers: against the own one, and their last changes).
+
+    Args:
+        history: of the agents' outcomes.
+        groups: who meets whom at the origin.
+        population: class frequencies or mean, for agents whose co-members have no outcome.
+    """
+    outputs = history.last.shape[-1]
+    base = population.unsqueeze(-2)
+    ever = history.ever.unsqueeze(-1)
+    values = [history.last]
+    if history.is_numeric:
+        values.append(history.last - history.previous)
+    held = torch.cat(values, -1)
+    mean, weight = _batched_mean_of_others(groups, held, ever.expand_as(held))
+    of_outcomes = torch.where(weight[..., :outputs] > 0, mean[..., :outputs], base)
+    if not history.is_numeric:
+        return of_outcomes
+    own = torch.where(ever > 0, history.last, base)
+    return torch.cat([of_outcomes - own, mean[..., outputs:]], -1)
+
+
+def _batched_mean_of_others(groups: Incidence, values: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
+    """Apply :meth:`Incidence.mean_of_others` to each element of a batch ``[*, N, V]``."""
+    if values.ndim == 2:
+        return groups.mean_of_others(values, known)
+    batch = values.shape[:-2]
+    flat = values.reshape(-1, *values.shape[-2:])
+    agents_first = flat.permute(1, 0, 2)
+    known_first = known.reshape(flat.shape).permute(1, 0, 2)
+    mean, weight = groups.mean_of_others(agents_first.flatten(1), known_first.flatten(1))
+    shape = agents_first.shape
+    unfolded = [part.view(shape).permute(1, 0, 2).reshape(*batch, *flat.shape[1:]) for part in (mean, weight)]
+    return unfolded[0], unfolded[1]
+
+
+def population_columns(history: OutcomeHistory) -> Float[Tensor, "*batch agent column"]:
+    """Level of outcomes among all at the last time, and its change (logs of shares for classes)."""
+    agents = history.last.shape[-2]
+    level = history.level
+    earlier = history.earlier_level
+    if history.is_numeric:
+        columns = [level - history.population, level - earlier]
+    else:
+        columns = [level.log(), level.log() - earlier.log()]
+    joined = torch.cat(columns, -1).unsqueeze(-2)
+    return joined.expand(*joined.shape[:-2], agents, joined.shape[-1])
+
+
+def feature_columns(features: FeatureHistory, is_stale: bool = False) -> Float[Tensor, "agent column"]:
+    """Last values, running means, and which were not observed at the origin.
+
+    Args:
+        features: of every agent.
+        is_stale: treat all features as not observed at the origin.
+    """
+    missing = torch.ones_like(features.missing) if is_stale else features.missing
+    return torch.cat([features.last, features.mean, missing], -1)
+
+
+def neighbour_feature_columns(features: FeatureHistory, groups: Incidence) -> Float[Tensor, "agent column"]:
+    """Means over co-members of their last features (NaN where none is known), and how many groups an agent meets.
+
+    Args:
+        features: of every agent.
+        groups: who meets whom at the origin.
+    """
+    known = ~features.last.isnan()
+    mean, weight = groups.mean_of_others(features.last.nan_to_num(), known.to(features.last.dtype))
+    mean = torch.where(weight > 0, mean, torch.nan)
+    count = groups.group_count().unsqueeze(-1)
+    alone = (count == 0).to(mean.dtype)
+    return torch.cat([mean, alone, torch.log1p(count)], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """Covariates of every agent at every time, made on demand.
+
+    Attributes:
+        inputs: what is known.
+        outcomes: histories of outcomes after each time.
+        features: histories of features after each time.
+    """
+
+    inputs: ModelInputs
+    outcomes: Sequence[OutcomeHistory]
+    features: Sequence[FeatureHistory]
+
+    def at(self, origin: int, staleness: int = 0) -> Float[Tensor, "agent column"]:
+        """Covariates of all agents at an origin; NaN where a feature is not known.
+
+        Args:
+            origin: time index.
+            staleness: pretend that each agent, taken by itself, was not observed for so many times.
+        """
+        history = self.outcomes[origin]
+        population = history.population
+        groups = self.inputs.groups[origin]
+        seen_at = origin - staleness
+        own = own_columns(self.outcomes[seen_at].aged(staleness), population)
+        return torch.cat(
+            [
+                own,
+                feature_columns(self.features[seen_at], is_stale=staleness > 0),
+                neighbour_outcome_columns(history, groups, population),
+                neighbour_feature_columns(self.features[origin], groups),
+                population_columns(history),
+            ],
+            -1,
+        )
+
+    def reference(self, origin: int, staleness: int = 0) -> Float[Tensor, "agent output"]:
+        """Last outcome of every agent (numbers), the population's mean where there was none ``[N, K]``.
+
+        Args:
+            origin: time index.
+            staleness: as in :meth:`at`.
+        """
+        history = self.outcomes[origin - staleness]
+        population = self.outcomes[origin].population
+        return torch.where(history.ever.unsqueeze(-1) > 0, history.last, population)
+
+    def block_names(self) -> tuple[str, ...]:
+        """Block of every column, in the order of :meth:`at`."""
+        outputs = self.inputs.num_outputs
+        features = self.inputs.x.shape[2]
+        own = 4 * outputs + 3 if self.inputs.is_numeric else 5 * outputs + 3
+        of_neighbours = 2 * outputs if self.inputs.is_numeric else outputs
+        sizes = {
+            "own": own,
+            "features": 3 * features,
+            "neighbours": of_neighbours + features + 2,
+            "population": 2 * outputs,
+        }
+        return tuple(name for name, size in sizes.items() for _ in range(size))
+
+    def known_by(self, origin: int) -> Bool[Tensor, " agent"]:
+        """True for agents of whom anything was observed up to an origin ``[N]``."""
+        has_features = ~self.features[origin].last.isnan().all(-1)
+        if not self.inputs.x.shape[2]:
+            has_features = torch.zeros_like(has_features)
+        return has_features | (self.outcomes[origin].count > 0)
+
+
+def make_covariates(inputs: ModelInputs) -> Covariates:
+    """Summarise inputs into the histories that covariates are made of."""
+    return Covariates(inputs, outcome_histories(inputs), feature_histories(inputs))
