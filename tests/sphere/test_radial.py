@@ -20,7 +20,9 @@ def test_pieces_do_not_show(dtype):
     kappa = torch.linspace(0, 90, 2 * CHUNK + 17, dtype=dtype)
     (whole,) = evaluate(kappa, 16, "entropy")
     parts = torch.cat([evaluate(part, 16, "entropy")[0] for part in kappa.split(1000)])
-    assert torch.equal(whole, parts)
+    # A value in the middle of a long vector and at the end of a short one may round differently in exp and log.
+    rounding = 8 * torch.finfo(dtype).eps
+    torch.testing.assert_close(parts, whole, rtol=rounding, atol=rounding)
 
 
 @pytest.mark.parametrize("name", [name for name, quantity in QUANTITIES.items() if quantity.slope])
