@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import polars as pl
 import torch
 from torch import Tensor
 
+from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Bool, Float, Int, Whole
 from sphunc.discovery.verdict import verdict
-from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.errors import ArgumentError
+from sphunc.forecasting.frames import id_column
 
 if TYPE_CHECKING:
     import networkx
@@ -227,7 +227,7 @@ class InfluenceGraph:
             vary_strength: draw coefficients from their posterior too, in place of their means.
         """
         number = whole_number("count", count, least=1)
-        generator = torch.Generator().manual_seed(whole_number("seed", seed, least=0))
+        generator = torch.Generator().manual_seed(seed_number(seed))
         if self.structure_draws is None:
             exists, strata = self._independent(number, generator)
         else:
@@ -308,39 +308,3 @@ def stratified_uniform(
     strata = torch.argsort(torch.rand(count, columns, generator=generator), 0)
     offset = torch.rand(1, columns, generator=generator, dtype=torch.double)
     return (strata + offset) / count, strata
-
-
-def id_column(ids: Sequence[Hashable]) -> list[Hashable]:
-    """Ids as a column of a frame can hold them, different ones apart.
-
-    As they are where all have one plain type; otherwise as text, by ``repr`` where ``str`` would make one of two.
-
-    Args:
-        ids: of the agents.
-
-    Example:
-        >>> id_column((1, 2)), id_column((1, ("x", 1))), id_column((1, "1"))
-        ([1, 2], ['1', "('x', 1)"], ['1', "'1'"])
-    """
-    one_type = len({type(agent) for agent in ids}) <= 1
-    if one_type and all(isinstance(agent, str | int | float | date) for agent in ids):
-        return list(ids)
-    written: list[Hashable] = [str(agent) for agent in ids]
-    if len(set(written)) == len(set(ids)):
-        return written
-    return [repr(agent) for agent in ids]
-
-
-def whole_number(name: str, value: object, least: int) -> int:
-    """Return a whole number, ``least`` or more, as Python's own; booleans are refused.
-
-    Args:
-        name: of the argument, for the error.
-        value: what was given.
-        least: smallest allowed.
-    """
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise ArgumentTypeError(f"{name}={value!r} must be a whole number, got {type(value).__name__}")
-    if value < least:
-        raise ArgumentError(f"{name}={int(value)} must be at least {least}")
-    return int(value)

@@ -1,0 +1,1 @@
+"""Checks of an influence graph: decoys, placebo, reversed time, stability, parametric bootstrap."""

@@ -1,0 +1,89 @@
+r"""Compare link probabilities with those of decoys: sources that cannot influence the target.
+
+A decoy has the same autocorrelation, tails, ties and shared shocks as a true candidate, because it is one: an agent the
+target never met, or a candidate read at wrong times. If as many decoys as candidates reach a probability, none of them
+is a link. The share of links among candidates of raw probability p is at least
+
+.. math:: q(p) = 1 - f_{decoy}(p) / f_{candidate}(p)
+
+(a local false discovery rate, Efron 2004, with an empirical null from knock-offs in the sense of Barber and Candes
+2015); the ratio is estimated by isotonic regression, with one decoy added to every level.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from sklearn.isotonic import IsotonicRegression
+from torch import Tensor
+
+from sphunc._typing import Float, Int
+from sphunc.discovery.posterior.estimate import Problem, Settings, decoy_probabilities
+from sphunc.discovery.regression.variance import spaced
+
+WANTED = 4000
+"""Decoys that settle the comparison."""
+MOST_ROUNDS = 4
+MOST_TARGETS = 400
+
+
+def draw_decoys(problem: Problem, settings: Settings, seed: int) -> Float[Tensor, " decoy"]:
+    """Probabilities of decoys: agents that are no candidates where there are enough of them, else wrong times.
+
+    Args:
+        problem: panel and candidates.
+        settings: what all targets share.
+        seed: of the choice.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    targets = spaced(problem.explained, MOST_TARGETS)
+    counts = problem.candidates.counts[targets]
+    moving = int((~problem.panel.silent).sum())
+    by_agent = bool(len(targets)) and float((counts <= 0.5 * moving).double().mean()) > 0.5
+    found: list[Tensor] = []
+    total = 0
+    for _ in range(MOST_ROUNDS):
+        times = None
+        if not by_agent:
+            times = wrong_times(problem.panel.shape[1], generator)
+        found += list(decoy_probabilities(problem, settings, targets, generator, times))
+        total = sum(len(part) for part in found)
+        if total >= WANTED:
+            break
+    if not total:
+        return torch.zeros(0, dtype=torch.double)
+    return torch.cat(found)
+
+
+def wrong_times(times: int, generator: torch.Generator) -> Int[Tensor, " time"]:
+    """For every time another one: time reversed, and rotated by a random number of steps.
+
+    Args:
+        times: T.
+        generator: chooses the rotation.
+    """
+    order = torch.arange(times).flip(0)
+    return order.roll(int(torch.randint(times, (1,), generator=generator)))
+
+
+def against_decoys(probability: Float[Tensor, " link"], decoys: Float[Tensor, " decoy"]) -> Float[Tensor, " link"]:
+    """Probabilities, lowered where decoys reach them as often as candidates do.
+
+    Args:
+        probability: raw, of the candidates.
+        decoys: raw, of the decoys.
+    """
+    if not len(decoys) or not len(probability):
+        return probability
+    raw = np.concatenate([probability.cpu().numpy(), decoys.cpu().numpy()])
+    is_candidate = np.concatenate([np.ones(len(probability)), np.zeros(len(decoys))])
+    decoy_weight = len(probability) / len(decoys)
+    weight = np.where(is_candidate > 0, 1.0, decoy_weight)
+    level = IsotonicRegression(y_min=0, y_max=1).fit(raw, is_candidate, sample_weight=weight).predict(raw)
+    _, block = np.unique(level, return_inverse=True)
+    candidates = np.bincount(block, is_candidate)
+    rivals = np.bincount(block, 1 - is_candidate) * decoy_weight
+    share = 1 - (rivals + decoy_weight) / np.maximum(candidates, 1e-12)
+    share = np.maximum.accumulate(np.clip(share, 0, 1))
+    bound = torch.as_tensor(share[block[: len(probability)]], dtype=probability.dtype, device=probability.device)
+    return torch.minimum(probability, bound)

@@ -1,0 +1,1 @@
+"""Posterior over the parent sets of every agent: enumeration, priors, links."""

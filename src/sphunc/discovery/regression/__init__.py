@@ -1,0 +1,1 @@
+"""Regressions of every agent on its own past and on others': panel, columns, variance components."""
