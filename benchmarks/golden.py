@@ -227,6 +227,12 @@ def compare_losses(mine: np.ndarray, others: dict[str, np.ndarray], agents: np.n
     return {"best": best, "gap": gap, "gap_error": error, "gap_ratio": gap / error if error > 0 else 0.0}
 
 
+def oracle_share(figures: Figures) -> float:
+    """Share of the way from the best of the others to the oracle, in NLL."""
+    best = figures["systems"][figures["best"]]["nll"]
+    return (best - figures["systems"][MODEL]["nll"]) / (best - figures["oracle"])
+
+
 def calibration(p: np.ndarray, outcome: np.ndarray) -> Figures:
     """ECE with the floor and band of a perfectly calibrated forecaster."""
     found = check_calibration(p / p.sum(1, keepdims=True), outcome.astype(int))
@@ -367,6 +373,8 @@ def _figures(golden: GoldenSet, rows: Rows, model: Any | None, *, effects: bool,
         return figures
     mine = found.prediction.nll(rows.outcome)
     figures["systems"][MODEL] = {"nll": float(mine.mean())}
+    figures["losses"] = [round(value, 6) for value in mine.tolist()]
+    figures["row_agents"] = rows.agent.tolist()
     if others:
         figures |= compare_losses(mine, others, rows.agent)
     if found.prediction.probabilities is not None:
@@ -375,11 +383,25 @@ def _figures(golden: GoldenSet, rows: Rows, model: Any | None, *, effects: bool,
     if found.covered is not None:
         figures |= {"coverage": float(found.covered.mean()), "set_size": found.set_size}
     if golden.world is not None and others:
-        best = figures["systems"][figures["best"]]["nll"]
-        figures["share"] = (best - float(mine.mean())) / (best - figures["oracle"])
+        figures["share"] = oracle_share(figures)
         if effects:
             for part in (link_figures, effect_figures):
                 figures |= _or_error(part.__name__, lambda part=part: part(model, golden))
+    return figures
+
+
+def rejudge(name: str, figures: Figures, systems: Sequence[str]) -> Figures:
+    """Figures of an earlier run with gap and share against the simple systems as they are now."""
+    golden = load_set(name)
+    rows = golden.test_rows()
+    others, found = simple_losses(golden, rows, systems)
+    if "losses" not in figures:
+        return figures | {"systems": found}
+    mine = np.array(figures["losses"])
+    found[MODEL] = figures["systems"][MODEL]
+    figures = figures | {"systems": found} | compare_losses(mine, others, rows.agent)
+    if "oracle" in figures:
+        figures["share"] = oracle_share(figures)
     return figures
 
 
@@ -582,13 +604,21 @@ def print_differences(now: dict[str, Figures], earlier: dict[str, Figures]) -> N
         before = earlier[name].get("systems", {}).get(MODEL, {}).get("nll")
         after = now[name].get("systems", {}).get(MODEL, {}).get("nll")
         if before is not None and after is not None:
-            parts.append(f"nll {before:.4f} -> {after:.4f} ({after - before:+.4f})")
+            parts.append(f"nll {before:.4f} -> {after:.4f} ({_paired_difference(now[name], earlier[name])})")
         both = [key for key in COMPARED if key in earlier[name] and key in now[name]]
         parts += [f"{key} {earlier[name][key]:.3f} -> {now[name][key]:.3f}" for key in both]
         for run, found in (("earlier", earlier[name]), ("now", now[name])):
             if "error" in found:
                 parts.append(f"{run}: {found['error']}")
         print(f"{name:24s}  {'  '.join(parts)}")
+
+
+def _paired_difference(now: Figures, earlier: Figures) -> str:
+    if now.get("row_agents") != earlier.get("row_agents"):
+        return "other rows"
+    difference = np.array(now["losses"]) - np.array(earlier["losses"])
+    error = clustered_error(difference, np.array(now["row_agents"]))
+    return f"{difference.mean():+.4f}, error {error:.4f}"
 
 
 # Command line -------------------------------------------------------------------------------------------------------
@@ -605,6 +635,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds after which a set is given up")
     parser.add_argument("--out", type=Path, default=None, help="JSON, written after every set")
     parser.add_argument("--keep", action="store_true", help="go on with the sets that --out does not hold yet")
+    parser.add_argument("--rejudge", type=Path, default=None, help="JSON of a run whose gaps to take anew; no fit")
     parser.add_argument("--compare", type=Path, default=None, help="JSON of an earlier run")
     return parser.parse_args(arguments)
 
@@ -622,6 +653,11 @@ def main() -> None:
     for name in [name for name in names if name in REAL and not real_path(name).exists()]:
         print(f"{name:24s}  left out: {real_path(name)} is not there (SPHUNC_DATA names the folder)")
         names.remove(name)
+    if arguments.rejudge is not None:
+        kept = json.loads(arguments.rejudge.read_text())["sets"]
+        simple = [system for system in systems if system != MODEL]
+        _report({name: rejudge(name, kept[name], simple) for name in names if name in kept}, arguments)
+        return
     sets: dict[str, Figures] = {}
     if arguments.keep and arguments.out is not None and arguments.out.exists():
         sets = json.loads(arguments.out.read_text())["sets"]
@@ -634,17 +670,25 @@ def main() -> None:
         print(f"[{done}/{len(waiting)}, {left / 60:.1f} min left]  {line(name, figures)}", flush=True)
         if arguments.out is not None:
             _write(arguments.out, sets)
-    summary = summarise(sets)
-    print()
-    for key, value in summary.items():
-        print(f"{key:28s} {value}")
+    _report(sets, arguments)
     print(f"{'wall_seconds':28s} {time.perf_counter() - start:.0f}")
+
+
+def _report(sets: dict[str, Figures], arguments: argparse.Namespace) -> None:
+    if arguments.rejudge is not None:
+        print("\n".join(line(name, figures) for name, figures in sets.items()))
+    if arguments.out is not None and sets:
+        _write(arguments.out, sets)
+    print()
+    for key, value in summarise(sets).items():
+        print(f"{key:28s} {value}")
     if arguments.compare is not None:
         print_differences(sets, json.loads(arguments.compare.read_text())["sets"])
 
 
 def _write(path: Path, sets: dict[str, Figures]) -> None:
-    text = json.dumps({"sets": sets, "summary": summarise(sets)}, indent=1)
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(figures)}" for name, figures in sets.items())
+    text = f'{{"summary": {json.dumps(summarise(sets), indent=1)},\n"sets": {{\n{lines}\n}}}}'
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(text + "\n")
     temporary.replace(path)

@@ -384,6 +384,7 @@ class _Search:
     def held_out(self, names: Sequence[str], penalties: Sequence[float]) -> dict[float, float]:
         """Mean loss by penalty; stops where a smaller penalty no longer helps."""
         found: dict[float, float] = {}
+        self.by_fold: dict[float, np.ndarray] = {}
         starts: list[np.ndarray | None] = [None] * len(self.parts)
         for penalty in penalties:
             parts = []
@@ -392,6 +393,7 @@ class _Search:
                 starts[k] = model.weights
                 parts.append(losses(model.predict(held), held))
             found[penalty] = float(np.concatenate(parts).mean())
+            self.by_fold[penalty] = np.array([part.mean() for part in parts])
             recent = list(found.values())
             if len(recent) > 3 and min(recent[-2:]) > min(recent) * 1.0005:
                 break
@@ -399,16 +401,25 @@ class _Search:
 
 
 def choose_regression(rows: Rows, folds: Folds, by_time: bool) -> tuple[tuple[str, ...], float]:
-    """Blocks and penalty with the least held-out loss: all blocks first, then each left out in turn."""
-    names = tuple(name for name in rows.blocks if by_time or name != COMMON)
+    """Blocks and penalty with the least held-out loss: all blocks first, then each left out in turn.
+
+    Level and trend extrapolate in time: they stay only if every held-out block of origins is better with them.
+    """
+    names = tuple(name for name in rows.blocks if name != COMMON)
     search = _Search(rows, folds)
     found = search.held_out(names, PENALTIES)
     penalty = min(found, key=lambda value: found[value])
     best = found[penalty]
-    for block in ("company features", "feature means", "features", "company", COMMON, "history"):
+    if by_time:
+        without = search.by_fold
+        more = search.held_out((*names, COMMON), PENALTIES)
+        chosen = min(more, key=lambda value: more[value])
+        if (search.by_fold[chosen] < without[penalty]).all():
+            names = (*names, COMMON)
+            penalty = chosen
+            best = more[chosen]
+    for block in ("company features", "feature means", "features", "company", "history"):
         fewer = tuple(name for name in names if name != block)
-        if len(fewer) == len(names):
-            continue
         near = search.held_out(fewer, (penalty,))
         if near[penalty] < best:
             names = fewer
@@ -429,7 +440,10 @@ class Boosting:
         self.names = tuple(names)
         self.classes = rows.classes
         self.frequencies = rows.frequencies if rows.classes else np.zeros(0)
-        common = {"max_iter": trees, "max_features": 0.5, "random_state": 0, **settings}
+        inputs = rows.columns(self.names)
+        # Wide tables: about a hundred columns are tried per split.
+        tried = min(0.5, max(0.1, 100 / inputs.shape[1]))
+        common = {"max_iter": trees, "max_features": tried, "random_state": 0, **settings}
         more = {}
         if held is not None:
             common |= {"early_stopping": True, "n_iter_no_change": 10}
@@ -439,8 +453,6 @@ class Boosting:
                 more = {"X_val": held.columns(self.names)[inside], "y_val": target[inside]}
         else:
             common["early_stopping"] = False
-        inputs = rows.columns(self.names)
-        common = {name: value for name, value in common.items() if value is not None}
         self.known = np.zeros(0, dtype=int)
         if rows.classes:
             labels = rows.outcome.astype(int)
@@ -542,7 +554,8 @@ class Variance:
         self.scaling = Scaling(inputs)
         scaled = np.clip(self.scaling.apply(inputs), -3, 3)
         fold = np.random.default_rng(0).permutation(held.agent.max() + 1)[held.agent] % AGENT_FOLDS
-        best = self._deviance(lambda chosen: np.full(chosen.sum(), square[~chosen].mean()), square, fold)
+        plain = self._deviance(lambda chosen: np.full(chosen.sum(), square[~chosen].mean()), square, fold)
+        best = plain.mean()
         self.model = None
         for alpha in (0.03, 0.1, 0.3, 1.0):
 
@@ -550,8 +563,9 @@ class Variance:
                 return self._fitted(scaled[~chosen], square[~chosen], alpha).predict(scaled[chosen])
 
             found = self._deviance(predict, square, fold)
-            if found < best - 2e-3:
-                best = found
+            error = (plain - found).std() / np.sqrt(len(found))
+            if found.mean() < min(best, plain.mean() - 2 * error):
+                best = found.mean()
                 self.model = self._fitted(scaled, square, alpha)
 
     @staticmethod
@@ -559,14 +573,14 @@ class Variance:
         return GammaRegressor(alpha=alpha, max_iter=300).fit(inputs, square)
 
     @staticmethod
-    def _deviance(predict: Callable[[np.ndarray], np.ndarray], square: np.ndarray, fold: np.ndarray) -> float:
-        total = 0.0
+    def _deviance(predict: Callable[[np.ndarray], np.ndarray], square: np.ndarray, fold: np.ndarray) -> np.ndarray:
+        found = np.zeros(len(square))
         for k in range(AGENT_FOLDS):
             chosen = fold == k
             if chosen.any() and (~chosen).any():
                 variance = predict(chosen)
-                total += float((np.log(variance) + square[chosen] / variance).sum())
-        return total / len(square)
+                found[chosen] = np.log(variance) + square[chosen] / variance
+        return found
 
     def apply(self, rows: Rows) -> np.ndarray:
         """Variance of each row."""
