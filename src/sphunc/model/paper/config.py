@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from sphunc.errors import ArgumentError
 
-Setting = int | float | str | bool
+Setting = object
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]

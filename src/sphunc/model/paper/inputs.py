@@ -13,6 +13,9 @@ from sphunc.hypergraph import TemporalHypergraph, comembers
 from sphunc.hypergraph.buckets import Buckets, group_by_size
 from sphunc.nn.encoder import standardise
 
+MOST_CANDIDATES = 60
+"""Candidates of one agent: a group of a thousand would make a million links."""
+
 
 @dataclass(frozen=True, eq=False)
 class PaperInputs:
@@ -144,16 +147,26 @@ def candidate_links(data: TemporalHypergraph) -> Links:
     """Who may influence whom: ordered pairs of co-members, sorted by target and then source.
 
     The paper bounds parent sets by temporal precedence and sparsity and says nothing of candidates;
-    agents who never meet are not considered.
+    agents who never meet are not considered, and of more than 60 candidates of one agent those count
+    whom it meets at most times.
     """
-    links = comembers(data)
-    order = torch.argsort(links[1], stable=True)
-    return links[:, order]
+    N = data.num_nodes
+    meetings = [comembers(data.window(time, time + 1)) for time in range(data.num_times)]
+    keys = torch.cat([links[1] * N + links[0] for links in meetings])
+    pairs, times = keys.unique(return_counts=True)
+    target = pairs // max(N, 1)
+    # Rank the candidates of each target by how often they meet; ties stay in the order of agents.
+    order = torch.argsort(target * (data.num_times + 1) + data.num_times - times, stable=True)
+    counts = torch.bincount(target, minlength=N)
+    first = counts.cumsum(0) - counts
+    rank = torch.arange(len(order), device=order.device) - first[target[order]]
+    retained = order[rank < MOST_CANDIDATES].sort().values
+    return torch.stack([pairs[retained] % max(N, 1), target[retained]])
 
 
 def place_links(
     links: Links, known_agents: Sequence[Hashable], agents: Sequence[Hashable]
-) -> tuple[Links, Int[Tensor, " link"]]:
+) -> tuple[Int[Tensor, "2 placed"], Int[Tensor, " placed"]]:
     """Match links to other agents by id; links of agents who are absent are left out.
 
     Args:
@@ -178,7 +191,7 @@ def place_links(
     return moved[:, order], rows[order]
 
 
-def replicate_links(links: Links, num_agents: int, replicates: int) -> Links:
+def replicate_links(links: Links, num_agents: int, replicates: int) -> Int[Tensor, "2 replicated"]:
     """Repeat links for several blocks of agents (times or samples), still sorted by target.
 
     Args:

@@ -13,11 +13,10 @@ each candidate j of agent i:
 
 the regression with and without the candidate, compared by the Bayesian information criterion
 (Schwarz, 1978), with the sparsity prior :math:`\pi_i` of two parents per agent. The gating factor
-is
-:math:`\gamma_{ij} = p_{ij} \beta_{ij}`; :math:`\beta` starts at the regression where the link is significant
-and at 0 elsewhere, and is learned by gradient from there. :math:`p_{ij}` is *not* learned by
-gradient: gates learned from the prediction loss alone rank links no better than chance. As every
-Granger score, this one is blind to hidden confounders that vary over time.
+is :math:`\gamma_{ij} = p_{ij} \beta_{ij}`; :math:`\beta` starts at the regression where the link
+is significant and at 0 elsewhere, and is learned by gradient from there. :math:`p_{ij}` is *not*
+learned by gradient: gates learned from the prediction loss alone rank links no better than chance.
+As every Granger score, this one is blind to hidden confounders that vary over time.
 """
 
 from __future__ import annotations

@@ -192,9 +192,10 @@ def initial_network(data: TemporalHypergraph, targets: PaperTargets, config: Pap
         numeric=numeric,
         generator=torch.Generator().manual_seed(seed),
     ).to(data.device)
-    mean, deviation = feature_statistics(data.x, data.x_mask)
-    network.feature_mean.copy_(mean)
-    network.feature_deviation.copy_(deviation)
+    if data.num_features > 0:
+        mean, deviation = feature_statistics(data.x, data.x_mask)
+        network.feature_mean.copy_(mean)
+        network.feature_deviation.copy_(deviation)
     if numeric:
         values = targets.outcome[targets.train]
         mean, deviation = feature_statistics(values, torch.ones_like(values, dtype=torch.bool))
