@@ -32,6 +32,8 @@ def test_every_time_is_its_own_label(times):
         ("2024-01-08T00:00:00", DAYS, 1),
         (datetime(2024, 1, 8), DAYS, 1),
         (np.datetime64("2024-01-08"), DAYS, 1),
+        (np.datetime64("2024-01-08", "ns"), DAYS, 1),
+        (np.datetime64("2024-01-01T17:00", "ns"), HOURS, 1),
         ("2024-01-01T17:00", HOURS, 1),
         (date(2024, 1, 2), HOURS, 2),  # the only time of that day
         ("2024-01-02", HOURS, 2),
@@ -83,7 +85,7 @@ def test_what_is_neither_label_nor_position_is_refused(label):
     [("02 sumer", NAMES, "02 summer"), ("2024-01-09", TEXTS[:1], "2024-01-01"), ("2024-1-08", DAYS, "2024-01-08")],
 )
 def test_a_misspelt_label_is_told_the_nearest(label, times, near):
-    with pytest.raises(ArgumentError, match=rf"\(did you mean {near}\?\)"):
+    with pytest.raises(ArgumentError, match=rf"; did you mean '{near}'\?; give one of"):
         resolve_time(label, times)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from difflib import get_close_matches
-from operator import index
 from typing import Any
 
 import numpy as np
 
+from sphunc._checks import did_you_mean, plain_scalar
 from sphunc.errors import ArgumentError
 
 SHOWN = 6  # times that an error lists before it leaves some out
@@ -62,15 +61,11 @@ def show_times(times: Sequence[object]) -> str:
 
 
 def _plain(label: object) -> object:
-    # numpy and torch scalars as the Python values that tables hold
-    if isinstance(label, np.generic):
-        return label.item()
-    if isinstance(label, (bool, int, float, str, date)):
-        return label
-    try:
-        return index(label)  # type: ignore[arg-type]  # whatever is no whole number is caught
-    except (TypeError, ValueError):
-        return label
+    # numpy and torch scalars as the Python values that tables hold; dates of numpy may be finer than Python's
+    if isinstance(label, np.datetime64):
+        is_day = np.datetime_data(label.dtype)[0] == "D"
+        return label.item() if is_day else label.astype("datetime64[us]").item()
+    return plain_scalar(label)
 
 
 def _positions_of(label: object, times: Sequence[Any]) -> list[int]:
@@ -130,10 +125,9 @@ def _refusal(label: object, times: Sequence[Any]) -> str:
     if _is_integer(label) and 0 <= int(label) < len(times):  # type: ignore[call-overload]
         named = show_time(times[int(label)])  # type: ignore[call-overload]
         return f"{found}; position {label} is time {named}: give this label, or until_index({label}) for the position"
-    near: list[str] = []
+    hint = ""
     if isinstance(label, str):
-        near = get_close_matches(label, [_text(time) for time in times], n=1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
+        hint = did_you_mean(label, [_text(time) for time in times])
     return f"{found}{hint}; give one of these labels, or a position from 0 to {len(times) - 1} to until_index(i)"
 
 
