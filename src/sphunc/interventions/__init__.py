@@ -1,5 +1,6 @@
 """What if: interventions as values, put on a system, and what they do to outcomes."""
 
+from sphunc.interventions.effects import Effect
 from sphunc.interventions.reading import from_json
 from sphunc.interventions.values import (
     CutGroup,
@@ -17,6 +18,7 @@ __all__ = [
     "CutGroup",
     "CutLink",
     "Do",
+    "Effect",
     "Intervention",
     "Plan",
     "Policy",

@@ -200,7 +200,7 @@ def variance_components(
     means: Float[Tensor, "structure ..."],
     squares: Float[Tensor, "structure ..."],
     count: Float[Tensor, " structure"],
-) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
+) -> tuple[Tensor, Tensor]:
     r"""Variance of structure means, and the part of it that noise explains.
 
     .. math:: s^2 = \frac{1}{Q - 1} \sum_q (\bar d_q - \bar d)^2, \qquad
