@@ -306,7 +306,7 @@ def effect_figures(model: Any, golden: GoldenSet) -> Figures:
         variation = []
         for k, agent in enumerate(sources):
             name = names[k % len(names)]
-            do = sphunc.Do(ids[agent], toward=name)
+            do = intervention_type(model)(ids[agent], toward=name)
             effect = model.intervene(do, data=golden.known, horizon=horizon, samples=100, seed=0)
             after = truth_of({ids[agent]: name})
             moved = 0.5 * (after - factual).abs().sum(-1) > MOVED
@@ -320,6 +320,13 @@ def effect_figures(model: Any, golden: GoldenSet) -> Figures:
         figures[f"slope_{horizon}"] = float((one * other).sum() / other.square().sum().clamp(min=1e-12))
         figures[f"variation_{horizon}"] = float(torch.cat(variation).mean())
     return figures
+
+
+def intervention_type(model: Any) -> Any:
+    """``Do`` as the model takes it: while two cores stand side by side, each has its own."""
+    if type(model).__module__ == "sphunc.estimator":
+        return import_module("sphunc.interventions").Do
+    return sphunc.Do
 
 
 def simple_losses(golden: GoldenSet, rows: Rows, names: Sequence[str]) -> tuple[dict[str, np.ndarray], Figures]:
