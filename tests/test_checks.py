@@ -10,6 +10,7 @@ from sphunc._checks import (
     is_name,
     is_whole,
     number_between,
+    plain_list,
     plain_scalar,
     seed_number,
     some_names,
@@ -89,3 +90,8 @@ def test_the_nearest_name_is_offered() -> None:
     assert did_you_mean("smokr", ("smoker", "none")) == "; did you mean 'smoker'?"
     assert did_you_mean("2021", (2020, 2021)) == "; did you mean 2021?"
     assert did_you_mean("xyz", ("smoker", "none")) == ""
+
+
+def test_arrays_become_lists() -> None:
+    assert plain_list(np.array([1, 2])) == plain_list(torch.tensor([1, 2])) == [1, 2]
+    assert plain_list((1, 2)) == (1, 2)

@@ -87,6 +87,13 @@ def plain_scalar(value: Any) -> Any:
     return value
 
 
+def plain_list(value: Any) -> Any:
+    """Return arrays and tensors as Python's lists or scalars, anything else as it is."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value
+
+
 def is_name(value: object) -> bool:
     """Say whether a value may name an agent, a group or a time: hashable, no truth value, no array."""
     if isinstance(value, bool):

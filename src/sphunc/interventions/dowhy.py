@@ -53,8 +53,8 @@ class Contrast:
 def effect(
     ask: Ask,
     target_node: Hashable,
-    interventions_alternative: Any,
-    interventions_reference: Any,
+    interventions_alternative: object,
+    interventions_reference: object,
     entities: EntityIndex,
 ) -> Contrast:
     """Compare two interventions in one agent's outcome, under the same noise and structures.
@@ -101,8 +101,8 @@ def contrast(alternative: Effect, reference: Effect, target: Hashable) -> Contra
 def average_causal_effect(
     ask: Ask,
     target_node: Hashable,
-    interventions_alternative: Any,
-    interventions_reference: Any,
+    interventions_alternative: object,
+    interventions_reference: object,
     entities: EntityIndex,
 ) -> dict[str, float]:
     """Return the difference of :func:`effect` by class, or by ``mean_<name>``; same arguments."""
@@ -111,7 +111,7 @@ def average_causal_effect(
 
 
 def interventional_samples(
-    ask: Ask, interventions: Any, entities: EntityIndex, count: int | None = None
+    ask: Ask, interventions: object, entities: EntityIndex, count: int | None = None
 ) -> pl.DataFrame:
     """Draw outcomes at the target after interventions, one row per sample, one column per agent.
 
@@ -128,7 +128,7 @@ def interventional_samples(
 
 def counterfactual_samples(
     ask: Ask,
-    interventions: Any,
+    interventions: object,
     entities: EntityIndex,
     count: int | None = None,
     noise_data: None = None,
@@ -153,10 +153,10 @@ def counterfactual_samples(
 def sweep(
     ask: Ask,
     agent: Hashable,
-    toward: Any = None,
+    toward: object = None,
     angles: Any = ANGLES,
     *,
-    observed: Any = None,
+    observed: object = None,
 ) -> pl.DataFrame:
     """H_causal against the strength of an intervention: an agent is moved by each of the angles.
 
@@ -208,11 +208,14 @@ def draw_outcomes(found: Effect, count: int | None = None) -> pl.DataFrame:
     """
     generator = torch.Generator().manual_seed(found.seed)
     S, N, C = found.samples.shape
-    count = S if count is None else count
+    if count is None:
+        count = S
     samples = found.samples[torch.arange(count) * S // count]
     agents = [str(agent) for agent in id_column(found.agents)]
     if found.numeric:
-        ends = [f" {name}" for name in found.labels] if C > 1 else [""]
+        ends = [""]
+        if C > 1:
+            ends = [f" {name}" for name in found.labels]
         simulated = found.samples.double().var(0, correction=0)
         noise = (found.variance - simulated).clamp(min=0.0).sqrt()
         numbers = samples + noise * torch.randn(samples.shape, generator=generator)
@@ -224,7 +227,7 @@ def draw_outcomes(found: Effect, count: int | None = None) -> pl.DataFrame:
     return pl.DataFrame(named)
 
 
-def as_interventions(given: Any, entities: EntityIndex) -> tuple[Intervention, ...]:
+def as_interventions(given: object, entities: EntityIndex) -> tuple[Intervention, ...]:
     """Return interventions as they are, or :class:`Do` for every entry of a mapping.
 
     Args:
@@ -243,7 +246,7 @@ def as_interventions(given: Any, entities: EntityIndex) -> tuple[Intervention, .
     return flatten(given)
 
 
-def dowhy_options(asked: str, options: Mapping[str, Any], allowed: Sequence[str]) -> None:
+def dowhy_options(asked: str, options: Mapping[str, object], allowed: Sequence[str]) -> None:
     """Refuse options that have another name in dowhy, and those that are unknown.
 
     Args:
@@ -259,7 +262,7 @@ def dowhy_options(asked: str, options: Mapping[str, Any], allowed: Sequence[str]
             raise ArgumentTypeError(f"{asked} does not know the option {name!r}; its options are {', '.join(allowed)}")
 
 
-def _as_do(agent: Hashable, value: Any, entities: EntityIndex) -> Do:
+def _as_do(agent: Hashable, value: object, entities: EntityIndex) -> Do:
     value = plain_scalar(value)
     classes = entities.classes
     if isinstance(value, str) and value in classes:
@@ -281,7 +284,7 @@ def _as_do(agent: Hashable, value: Any, entities: EntityIndex) -> Do:
     return Do(agent, observed=value)
 
 
-def _unknown_state(agent: Hashable, value: Any, entities: EntityIndex) -> SphuncError:
+def _unknown_state(agent: Hashable, value: object, entities: EntityIndex) -> SphuncError:
     classes = entities.classes
     if callable(value):
         return ArgumentTypeError(

@@ -248,7 +248,9 @@ class Effect:
     def __repr__(self) -> str:
         what = " & ".join(map(str, self.plan)) or "no intervention"
         others = self.size[~self.intervened]
-        largest = f"{float(others.max()):.3f}" if len(others) else "none"
+        largest = "none"
+        if len(others):
+            largest = f"{float(others.max()):.3f}"
         word = "Counterfactual" if self.coupling else "Effect"
         message = f"; {self.message}" if self.message else ""
         return (
@@ -270,7 +272,9 @@ class Effect:
 
     def _outcome_columns(self) -> dict[str, list[float | None]]:
         """Per outcome: with and without the intervention, Monte Carlo error, interval at the target."""
-        names = self.columns if self.numeric else probability_columns(self.class_names)
+        names = self.columns
+        if not self.numeric:
+            names = probability_columns(self.class_names)
         before_target: list[float | None] = [None] * (self.entropies[:-1].numel())
         columns: dict[str, list[float | None]] = {}
         for k, name in enumerate(names):

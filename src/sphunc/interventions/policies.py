@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
 
 import torch
 
@@ -51,7 +50,9 @@ def policy_states(
     return torch.tensor(indices), torch.stack(decided, dim=1)
 
 
-def _decided_direction(agent: Hashable, value: Any, before: Float[Tensor, "sample dim"]) -> Float[Tensor, "sample dim"]:
+def _decided_direction(
+    agent: Hashable, value: object, before: Float[Tensor, "sample dim"]
+) -> Float[Tensor, "sample dim"]:
     try:
         # A policy may have learned what it decides: gradients end here.
         state = torch.as_tensor(value, dtype=before.dtype, device=before.device).detach()

@@ -59,7 +59,7 @@ def _read(row: Any, policies: Policies) -> Intervention:
         raise ArgumentError(f"{_short(row)} does not fit {named}: {error}") from None
 
 
-def _faults(kind: Any, values: Mapping[str, Any]) -> list[str]:
+def _faults(kind: Any, values: Mapping[str, object]) -> list[str]:
     """What is missing, unknown, or an object that is no date."""
     known = [field for field in fields(kind) if field.name != "function"]
     names = [field.name for field in known]
@@ -71,13 +71,13 @@ def _faults(kind: Any, values: Mapping[str, Any]) -> list[str]:
     return missing + unknown + objects
 
 
-def _function(name: Any, policies: Policies) -> Callable[..., Any]:
-    if name not in policies:
+def _function(name: object, policies: Policies) -> Callable[..., Any]:
+    if not isinstance(name, str) or name not in policies:
         raise ArgumentError(f"the policy {name!r} has no function; give policies={{name: function}}")
     return policies[name]
 
 
-def _short(row: Any) -> str:
+def _short(row: object) -> str:
     shown = repr(row)
     if len(shown) <= LONGEST_ROW:
         return shown

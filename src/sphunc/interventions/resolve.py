@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
@@ -49,7 +49,7 @@ class EntityIndex:
     agents: tuple[Hashable, ...]
     classes: tuple[str, ...]
     groups: tuple[Hashable, ...]
-    times: tuple[Any, ...]
+    times: tuple[object, ...]
     dim: int
     numbers: int = 0
     met: str = "at the origin"
@@ -159,7 +159,7 @@ def resolve(
     """
     _check_times(interventions, horizon)
     _check_contradictions(interventions, horizon)
-    agents = {agent: index for index, agent in enumerate(entities.agents)}
+    agents: dict[object, int] = {agent: index for index, agent in enumerate(entities.agents)}
     resolver = _Resolver(entities, agents, direction, _link_positions(interventions, links))
     resolved = [resolver.resolve(one) for one in interventions]
     intervened = {one.agent for one in resolved if one.agent is not None}
@@ -199,7 +199,7 @@ class _Resolver:
     """Translates interventions one by one."""
 
     entities: EntityIndex
-    agents: Mapping[Hashable, int]
+    agents: Mapping[object, int]
     direction: DirectionOf
     links: Mapping[tuple[int, int], int]
 
@@ -223,7 +223,7 @@ class _Resolver:
             return _Resolved(one, agent, self.target("mu", one, agent), one.kappa)
         return _Resolved(one)
 
-    def agent(self, agent: Hashable) -> int:
+    def agent(self, agent: object) -> int:
         if agent not in self.agents:
             known = self.entities.agents
             raise ArgumentError(
@@ -258,7 +258,7 @@ class _Resolver:
             return self.named("agent", self.agents[value], agent)
         raise self.unknown_target(value)
 
-    def unknown_target(self, value: Hashable) -> ArgumentError:
+    def unknown_target(self, value: object) -> ArgumentError:
         agents = some_names(self.entities.agents)
         classes = self.entities.classes
         if not classes:
@@ -274,7 +274,7 @@ class _Resolver:
             f"one of them, or a unit vector{hint}"
         )
 
-    def observed(self, value: Hashable, agent: int) -> StateTarget:
+    def observed(self, value: object, agent: int) -> StateTarget:
         if value in self.agents:
             return self.named("agent", self.agents[value], agent)
         if value in self.entities.times:
@@ -300,7 +300,9 @@ class _Resolver:
     def class_index(self, argument: str, name: str) -> int:
         classes = self.entities.classes
         if not classes:
-            remedy = "give a number" if argument == "outcome" else "use direction or observed"
+            remedy = "use direction or observed"
+            if argument == "outcome":
+                remedy = "give a number"
             raise ArgumentError(f"{argument}={name!r} names a class, but the outcomes are numbers; {remedy}")
         if name not in classes:
             raise ArgumentError(
@@ -313,20 +315,26 @@ class _Resolver:
             return self.class_index("outcome", value)
         classes = self.entities.classes
         if classes:
-            shown = f"{value:g}" if isinstance(value, float) else repr(value)
-            hint = f": the class is the text {shown!r}" if shown in classes else ""
+            shown = str(value)
+            if not isinstance(value, tuple):
+                shown = f"{value:g}"
+            hint = ""
+            if shown in classes:
+                hint = f": the class is the text {shown!r}"
             raise ArgumentError(
                 f"outcome={shown} is a number, but the outcomes are classes "
                 f"({some_names(classes)}); name one of them{hint}"
             )
-        numbers = value if isinstance(value, tuple) else (value,)
+        numbers = value
+        if not isinstance(numbers, tuple):
+            numbers = (numbers,)
         if len(numbers) != self.entities.numbers:
             raise ArgumentError(
                 f"outcome has {len(numbers)} numbers, but every agent has {self.entities.numbers}; give as many"
             )
         return numbers
 
-    def group(self, group: Hashable) -> tuple[int, ...]:
+    def group(self, group: object) -> tuple[int, ...]:
         groups = self.entities.groups
         positions = tuple(position for position, name in enumerate(groups) if name == group)
         if not positions:
@@ -345,7 +353,7 @@ class _Resolver:
         return self.links[pair]
 
 
-def class_that_reads_like(value: Any, known: Sequence[Any], classes: Sequence[str]) -> str | None:
+def class_that_reads_like(value: object, known: Sequence[object], classes: Sequence[str]) -> str | None:
     """Class whose text reads like a known name that is no text, as 1 and "1"; None without one.
 
     Args:
@@ -420,7 +428,7 @@ def _check_times(interventions: Sequence[Intervention], horizon: int) -> None:
 
 def _check_contradictions(interventions: Sequence[Intervention], horizon: int) -> None:
     """Refuse two interventions that decide the same at the same step."""
-    claims: dict[tuple[str, Hashable], list[Intervention]] = {}
+    claims: dict[tuple[str, object], list[Intervention]] = {}
     for one in interventions:
         claims.setdefault(_claim(one), []).append(one)
     for (kind, name), claimants in claims.items():
@@ -433,7 +441,7 @@ def _check_contradictions(interventions: Sequence[Intervention], horizon: int) -
             raise contradiction(state, link, f"nothing acts on {state.agent!r} while its state is set")
 
 
-def _claim(one: Intervention) -> tuple[str, Hashable]:
+def _claim(one: Intervention) -> tuple[str, object]:
     """What an intervention decides: no two may decide the same at one step."""
     if isinstance(one, Do) and one.sets_outcome:
         return "outcome", one.agent
@@ -447,7 +455,7 @@ def _claim(one: Intervention) -> tuple[str, Hashable]:
 
 
 def _links_into_set_states(
-    claims: Mapping[tuple[str, Hashable], list[Intervention]],
+    claims: Mapping[tuple[str, object], list[Intervention]],
 ) -> Iterator[tuple[CutLink | ScaleLink, Do | Stochastic]]:
     """Pairs of a changed link and an intervention that replaces the mechanism of its target."""
     for claimants in claims.values():
@@ -461,8 +469,9 @@ def _links_into_set_states(
 
 def _arrivals(link: CutLink | ScaleLink, horizon: int) -> list[int]:
     """Steps whose states a changed link acts on: one after those at which transitions begin."""
-    begins = range(horizon) if link.times is None else link.times
-    return [step + 1 for step in begins]
+    if link.times is None:
+        return list(range(1, horizon + 1))
+    return [step + 1 for step in link.times]
 
 
 def contradiction(one: Intervention, other: Intervention, reason: str) -> ArgumentError:
@@ -476,7 +485,7 @@ def contradiction(one: Intervention, other: Intervention, reason: str) -> Argume
     return ArgumentError(f"{one} and {other} contradict each other: {reason}; drop one, or part their times")
 
 
-def _decided_twice(kind: str, name: Hashable) -> str:
+def _decided_twice(kind: str, name: object) -> str:
     if kind == "link":
         return "they change the same link"
     if kind == "group":

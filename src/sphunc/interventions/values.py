@@ -8,7 +8,7 @@ changed at a step is changed in the transition that begins there: at step 0 it a
 of step 1, and at the horizon it could not act any more.
 
 Fields take values of Python, numpy and torch in any form that makes sense, and keep them as
-Python's own; this is why they are declared ``Any``.
+Python's own; this is why they are declared ``object`` or ``Any``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sphunc._checks import is_name, is_whole, number_between, plain_scalar
+from sphunc._checks import is_name, is_whole, number_between, plain_list, plain_scalar
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.interventions.serialisation import can_serialise, serialise
 
@@ -48,7 +48,7 @@ class Intervention(ABC):
             return True
         return not set(self.times).isdisjoint(other.times)
 
-    def __and__(self, other: Any) -> Plan:
+    def __and__(self, other: object) -> Plan:
         """Combine; the order does not matter."""
         return Plan((self, other))
 
@@ -72,7 +72,7 @@ class Plan:
     def __post_init__(self) -> None:
         _set(self, interventions=flatten(self.interventions))
 
-    def __and__(self, other: Any) -> Plan:
+    def __and__(self, other: object) -> Plan:
         """Combine with one more, or with those of another plan."""
         return Plan((self, other))
 
@@ -122,10 +122,10 @@ class Do(Intervention):
         Plan(interventions=(Do(agent='ann', toward='calm'), Do(agent='bob', times=(1,), outcome='upset')))
     """
 
-    agent: Any
+    agent: object
     direction: Any = None
     toward: str | None = None
-    observed: Any = None
+    observed: object = None
     times: Any = None
     outcome: Any = None
 
@@ -167,11 +167,11 @@ class Shift(Intervention):
         observed: in place of ``toward``, an agent or a time as in :class:`Do`.
     """
 
-    agent: Any
+    agent: object
     toward: Any = None
     angle: Any = None
     times: Any = None
-    observed: Any = None
+    observed: object = None
 
     def __post_init__(self) -> None:
         _set(self, agent=_id("agent", self.agent))
@@ -193,11 +193,11 @@ class Stochastic(Intervention):
         observed: in place of ``mu``, an agent or a time as in :class:`Do`.
     """
 
-    agent: Any
+    agent: object
     mu: Any = None
     kappa: Any = None
     times: Any = None
-    observed: Any = None
+    observed: object = None
 
     def __post_init__(self) -> None:
         _set(self, agent=_id("agent", self.agent))
@@ -218,8 +218,8 @@ class ScaleLink(Intervention):
         times: steps at which the transitions begin that are changed; None changes all.
     """
 
-    source: Any
-    target: Any
+    source: object
+    target: object
     factor: Any
     times: Any = None
 
@@ -239,8 +239,8 @@ class CutLink(Intervention):
         times: steps at which the transitions begin that go without it; None cuts all.
     """
 
-    source: Any
-    target: Any
+    source: object
+    target: object
     times: Any = None
 
     def __post_init__(self) -> None:
@@ -257,7 +257,7 @@ class CutGroup(Intervention):
         times: steps at which the transitions begin in which it does not meet; None cuts all.
     """
 
-    group: Any
+    group: object
     times: Any = None
 
     def __post_init__(self) -> None:
@@ -295,11 +295,13 @@ KINDS: dict[str, type[Intervention]] = {
 }
 
 
-def flatten(interventions: Any) -> tuple[Intervention, ...]:
+def flatten(interventions: object) -> tuple[Intervention, ...]:
     """Return single interventions, of one, several or a plan; anything else is refused."""
-    is_several = isinstance(interventions, Iterable) and not isinstance(interventions, Plan)
+    several: Iterable[object] = [interventions]
+    if isinstance(interventions, Iterable):
+        several = interventions
     single: list[Intervention] = []
-    for one in interventions if is_several else [interventions]:
+    for one in several:
         if isinstance(one, Plan):
             single.extend(one)
         elif isinstance(one, Intervention):
@@ -329,7 +331,7 @@ def _document(one: Intervention) -> dict[str, Any]:
     return {"kind": type(one).__name__, **given}
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, tuple) and len(value) > LONGEST_SHOWN:
         if all(isinstance(part, float) for part in value):
             return f"({value[0]:.3g}, ... {len(value)} numbers)"
@@ -357,11 +359,13 @@ def _set(one: Any, **values: Any) -> None:
         object.__setattr__(one, name, value)
 
 
-def _steps(times: Any) -> tuple[int, ...] | None:
+def _steps(times: object) -> tuple[int, ...] | None:
     if times is None:
         return None
-    listed = times.tolist() if hasattr(times, "tolist") else times
-    given = list(listed) if isinstance(listed, Iterable) else [listed]
+    listed = plain_list(times)
+    given: list[Any] = [listed]
+    if isinstance(listed, Iterable):
+        given = list(listed)
     if isinstance(times, str | Mapping) or not all(is_whole(step) for step in given):
         raise ArgumentTypeError(f"times={times!r} must be a step after the origin, several of them, or None")
     if not given or min(given) < 0:
@@ -374,7 +378,7 @@ def _refuse_origin(one: Do) -> None:
         raise ArgumentError(f"{one} sets an outcome at the origin, where outcomes were observed; choose times from 1")
 
 
-def _id(name: str, value: Any) -> Hashable:
+def _id(name: str, value: object) -> Hashable:
     value = plain_scalar(value)
     if not is_name(value):
         kind = type(value).__name__
@@ -382,18 +386,18 @@ def _id(name: str, value: Any) -> Hashable:
     return value
 
 
-def _outcome(value: Any) -> str | float | tuple[float, ...]:
+def _outcome(value: object) -> str | float | tuple[float, ...]:
     """Name of a class as text, a number as float, several numbers as a tuple."""
     value = plain_scalar(value)
     if isinstance(value, str):
         return value
-    listed = value.tolist() if hasattr(value, "tolist") else value
+    listed = plain_list(value)
     if isinstance(listed, list | tuple):
         return tuple(_held_number(entry) for entry in listed)
     return _held_number(listed)
 
 
-def _held_number(value: Any) -> float:
+def _held_number(value: object) -> float:
     try:
         return number_between("outcome", value, -LARGEST_OUTCOME, LARGEST_OUTCOME)
     except ArgumentTypeError:
@@ -414,8 +418,8 @@ def _target_or_observed(one: Shift | Stochastic, name: str) -> Any:
     return _unit_vector(name, value)
 
 
-def _unit_vector(name: str, value: Any) -> tuple[float, ...]:
-    listed = value.tolist() if hasattr(value, "tolist") else value
+def _unit_vector(name: str, value: object) -> tuple[float, ...]:
+    listed = plain_list(value)
     try:
         if isinstance(listed, str | bytes | Mapping):
             raise TypeError  # they too have parts that float() may take
