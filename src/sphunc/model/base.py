@@ -1,11 +1,13 @@
 """The base: a penalised regression of the next outcome on covariates, what a good analyst would run.
 
-Penalties, one for all columns and a multiplier per block, are chosen on rolling origins, or on held-out agents where
-origins are few. Copies of some rows made stale teach how much less an old observation says.
+Each block of columns has its own penalty by evidence (MacKay 1992; Wood and Fasiolo 2017). A common factor of them, and
+how fast old rows are forgotten, are chosen on rolling origins, or on held-out agents where origins are few. Copies of
+some rows made stale teach how much less an old observation says.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,33 +15,45 @@ import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution
-from sphunc.model.covariates import BLOCKS, Covariates
+from sphunc.model.covariates import Covariates
 from sphunc.model.regression import (
     fit_gaussian,
+    fit_log_variance,
     fit_multinomial,
     multinomial_covariance,
     widened_softmax,
     with_intercept,
 )
 
-PENALTIES = tuple(10.0 ** (-0.5 + 0.5 * k) for k in range(9))
-MULTIPLIERS = {
-    "neighbours": (10.0, 100.0, 1e3),
-    "features": (10.0, 100.0, 1e3),
-    "population": (10.0, 100.0, 1e3),
-    "own": (0.1, 10.0),
-}
+SCALES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
+"""Factors of the penalties that the evidence chose, of which held-out rows choose one."""
+LAST_SCALES = (0.1, 10.0, 1000.0)
+"""Factors of the penalty of the last outcome, tried apart from the others."""
+POPULATION_SCALES = (30.0, 1.0)
+"""Factors of the penalty of the population block, which is closed unless one of them is clearly better."""
+HALF_LIVES = (math.inf, 8.0, 2.0, 1.0)
+"""Times after which a training row counts half; infinite unless held-out rows clearly say otherwise."""
+FOLD_HALF_LIFE = 3.0
+"""Times after which a held-out row counts half in these choices: the near past resembles the future most."""
+FIRST_PENALTY = 30.0
+EVIDENCE_ROUNDS = 6
+SMALLEST_PENALTY = 3e-3
+LARGEST_PENALTY = 1e5
+VARIANCE_PENALTIES = (30.0, 300.0)
+"""Penalties of the log-linear variance of numbers; it is constant unless one of them is clearly better."""
 CLOSED = 1e4
-"""Multiplier that takes a block out."""
+"""Factor that takes a block out."""
 LARGEST_SCORE = 6.0
 """Standard deviations at which a standardised covariate is clipped."""
-SMALLEST_SPREAD = {"own": 0.1, "population": 0.5}
+SMALLEST_SPREAD = {"last outcome": 0.1, "age": 0.1, "history": 0.1, "population": 0.5}
 """Deviations below which columns are not blown up: a rare class, a level that hardly moved."""
 STALENESS = (1, 2, 4)
 STALE_SHARE = 0.3
 MOST_ROWS = 20_000
 MOST_ORIGINS = 30
 FEWEST_ORIGINS = 4
+FEWEST_TO_FORGET = 8
+"""Origins from which on older rows may count less."""
 AGENT_FOLDS = 5
 ROUGH = 1e-2
 """Tolerance of fits that only choose penalties."""
@@ -107,9 +121,7 @@ class Rows:
 
     def select(self, kept: Bool[Tensor, " row"]) -> Rows:
         """Return some of the rows."""
-        return Rows(
-            self.covariates[kept], self.target[kept], self.agent[kept], self.origin[kept], self.is_copy[kept]
-        )
+        return Rows(self.covariates[kept], self.target[kept], self.agent[kept], self.origin[kept], self.is_copy[kept])
 
 
 def training_rows(
@@ -153,9 +165,7 @@ def training_rows(
     )
 
 
-def _rows_at(
-    covariates: Covariates, origin: int, horizon: int, staleness: int, wanted: Bool[Tensor, " agent"]
-) -> Rows:
+def _rows_at(covariates: Covariates, origin: int, horizon: int, staleness: int, wanted: Bool[Tensor, " agent"]) -> Rows:
     agent = wanted.nonzero().flatten()
     values = covariates.at(origin, staleness)[agent]
     target = covariates.inputs.y[origin + horizon][agent]
@@ -174,22 +184,24 @@ class BaseRegression:
         coefficients: B, intercept last ``[D + 1, C]``.
         covariance: Laplace covariance of the coefficients of each class ``[C, D + 1, D + 1]``, or of numbers, in units
             of the noise variance ``[1, D + 1, D + 1]``.
-        noise: variance of numbers ``[K]``; empty for classes.
+        log_variance: coefficients of the log variance of numbers ``[D + 1, K]``; empty for classes.
         penalty: of each column ``[D]``.
+        half_life: times after which a training row counts half.
         held_out: how penalties were chosen: "origins" or "agents".
     """
 
     standardiser: Standardiser
     coefficients: Float[Tensor, "column_and_one output"]
     covariance: Float[Tensor, "block column_and_one column_and_one"]
-    noise: Float[Tensor, " number"]
+    log_variance: Float[Tensor, "column_and_one number"]
     penalty: Float[Tensor, " column"]
+    half_life: float
     held_out: str
 
     @property
     def is_numeric(self) -> bool:
         """True when outcomes are numbers."""
-        return len(self.noise) > 0
+        return self.log_variance.shape[1] > 0
 
     def distribution(
         self, covariates: Float[Tensor, "row column"], reference: Float[Tensor, "row output"]
@@ -205,7 +217,15 @@ class BaseRegression:
         uncertainty = torch.einsum("nd,cde,ne->nc", design, self.covariance, design)
         if not self.is_numeric:
             return Categorical(widened_softmax(mean, uncertainty))
-        return Gaussian(mean + reference, self.noise * (1.0 + uncertainty))
+        return Gaussian(mean + reference, self.noise(design) * (1.0 + uncertainty))
+
+    def noise(self, design: Float[Tensor, "row column_and_one"]) -> Float[Tensor, "row number"]:
+        """Variance of numbers if the coefficients were known.
+
+        Args:
+            design: standardised covariates with the constant.
+        """
+        return (design @ self.log_variance).exp()
 
     def at(self, covariates: Covariates, origin: int) -> PredictiveDistribution:
         """Forecast all agents from an origin.
@@ -223,7 +243,7 @@ def fit_base(
     horizon: int,
     seed: int,
     agents: Bool[Tensor, " agent"] | None = None,
-    penalty: Float[Tensor, " column"] | None = None,
+    like: BaseRegression | None = None,
 ) -> BaseRegression:
     """Choose penalties and fit.
 
@@ -233,27 +253,91 @@ def fit_base(
         horizon: steps ahead.
         seed: of agent folds and stale copies.
         agents: True for agents to learn from; all by default.
-        penalty: of each column, where it was chosen before.
+        like: take penalties and half-life from this fit instead of choosing them.
     """
     inputs = covariates.inputs
     rows = training_rows(covariates, _recent(origins, inputs.y_mask), horizon, seed, agents)
     blocks = covariates.block_names()
-    folds, held_out = make_folds(rows, horizon, seed, inputs.num_agents)
-    problem = _PenaltyChoice(rows, blocks, inputs.num_classes, folds, held_out)
-    if penalty is None:
-        penalty = problem.choose()
     standardiser = fit_standardiser(rows.covariates, blocks)
     z = standardiser(rows.covariates)
-    weight = torch.ones_like(z[:, 0])
+    problem = _PenaltyChoice(rows, blocks, inputs.num_classes, horizon, seed, inputs.num_agents)
+    if like is None:
+        penalty, half_life = problem.choose(evidence_penalties(z, rows.target, inputs.num_classes, blocks))
+    else:
+        penalty = like.penalty
+        half_life = like.half_life
+    weight = recency_weights(rows.origin, half_life)
     if inputs.is_numeric:
         coefficients, inverse = fit_gaussian(z, rows.target, penalty, weight)
-        noise = problem.noise(penalty, z, coefficients)
-        return BaseRegression(standardiser, coefficients, inverse.unsqueeze(0), noise, penalty, held_out)
-    labels = rows.target.argmax(1)
-    coefficients = fit_multinomial(z, labels, inputs.num_classes, penalty, weight)
-    covariance = multinomial_covariance(z, coefficients, penalty, weight)
-    nothing = z.new_zeros(0)
-    return BaseRegression(standardiser, coefficients, covariance, nothing, penalty, held_out)
+        log_variance = problem.log_variance(penalty, half_life, standardiser, coefficients, weight)
+        covariance = inverse.unsqueeze(0)
+    else:
+        labels = rows.target.argmax(1)
+        coefficients = fit_multinomial(z, labels, inputs.num_classes, penalty, weight)
+        covariance = multinomial_covariance(z, coefficients, penalty, weight)
+        log_variance = z.new_zeros(z.shape[1] + 1, 0)
+    return BaseRegression(standardiser, coefficients, covariance, log_variance, penalty, half_life, problem.held_out)
+
+
+def recency_weights(origin: Int[Tensor, " row"], half_life: float) -> Float[Tensor, " row"]:
+    """Weight of every row: halved for each half-life that its origin lies before the last one.
+
+    Args:
+        origin: of each row.
+        half_life: in times; infinite weighs all rows alike.
+    """
+    if not len(origin):
+        return origin.double()
+    return torch.exp2(-(origin.max() - origin).double() / half_life)
+
+
+def evidence_penalties(
+    z: Float[Tensor, "row column"],
+    target: Float[Tensor, "row output"],
+    num_classes: int,
+    blocks: Sequence[str],
+) -> Float[Tensor, " column"]:
+    r"""Penalty of every column, the same within a block, by maximising the Laplace evidence.
+
+    .. math:: \lambda_b \leftarrow \frac{\nu_b - \lambda_b \mathrm{tr} V_{bb}}{\|B_b\|^2}
+
+    :math:`\nu_b` is the number of coefficients of the block, V their posterior covariance (Fellner-Schall iteration,
+    Wood and Fasiolo 2017).
+
+    Args:
+        z: standardised covariates.
+        target: indicators or changes of numbers.
+        num_classes: C for classes, 0 for numbers.
+        blocks: block of every column.
+    """
+    names = list(dict.fromkeys(blocks))
+    block = torch.tensor([names.index(name) for name in blocks]).to(z.device)
+    varies = (z != 0).any(0).to(z.dtype)
+    zeros = z.new_zeros(len(names))
+    columns = zeros.index_add(0, block, varies)
+    outputs = target.shape[1]
+    weight = torch.ones_like(z[:, 0])
+    penalty = torch.full_like(zeros, FIRST_PENALTY)
+    start = None
+    for _ in range(EVIDENCE_ROUNDS):
+        each = penalty[block]
+        if num_classes:
+            start = fit_multinomial(z, target.argmax(1), num_classes, each, weight, start, ROUGH)
+            variance = multinomial_covariance(z, start, each, weight).diagonal(dim1=1, dim2=2).sum(0)
+            # Coefficients of C classes have C - 1 degrees of freedom.
+            free = (num_classes - 1.0) / num_classes
+            noise = 1.0
+        else:
+            start, inverse = fit_gaussian(z, target, each, weight)
+            residual = target - with_intercept(z) @ start
+            noise = float(residual.square().mean().clamp(min=1e-12))
+            variance = outputs * inverse.diagonal()
+            free = 1.0
+        trace = zeros.index_add(0, block, variance[:-1] * varies)
+        squares = zeros.index_add(0, block, start[:-1].square().sum(1))
+        freedom = free * (columns * outputs - penalty * trace).clamp(min=1e-3)
+        penalty = (noise * freedom / squares.clamp(min=1e-12)).clamp(SMALLEST_PENALTY, LARGEST_PENALTY)
+    return penalty[block]
 
 
 def _recent(origins: Sequence[int], y_mask: Bool[Tensor, "time agent"]) -> list[int]:
@@ -299,98 +383,174 @@ def _is_usable(fold: Fold, rows: Rows) -> bool:
 
 
 class _PenaltyChoice:
-    """Search over penalties, scored on folds; remembers the coefficients of each fold to start from."""
+    """Search over factors of the penalties and half-lives, scored on folds; remembers coefficients to start from."""
 
     def __init__(
-        self, rows: Rows, blocks: Sequence[str], num_classes: int, folds: list[Fold], held_out: str
+        self, rows: Rows, blocks: Sequence[str], num_classes: int, horizon: int, seed: int, num_agents: int
     ) -> None:
-        self.blocks = blocks
+        folds, self.held_out = make_folds(rows, horizon, seed, num_agents)
         self.num_classes = num_classes
-        self.held_out = held_out
         self.rows = rows
+        self.is_last = torch.tensor([block == "last outcome" for block in blocks]).to(rows.agent.device)
+        self.is_population = torch.tensor([block == "population" for block in blocks]).to(rows.agent.device)
         self.problems = []
         for train, test in folds:
             learned = rows.select(train)
-            standardiser = fit_standardiser(learned.covariates, blocks)
             judged = rows.select(test)
-            problem = (
-                standardiser(learned.covariates),
-                learned.target,
-                standardiser(judged.covariates),
-                judged.target,
-            )
-            self.problems.append(problem)
+            standardiser = fit_standardiser(learned.covariates, blocks)
+            self.problems.append((standardiser(learned.covariates), learned, standardiser(judged.covariates), judged))
         self.starts: list[Tensor | None] = [None] * len(folds)
+        origins = [judged.origin for _, _, _, judged in self.problems] or [rows.origin[:0]]
+        half_life = FOLD_HALF_LIFE if self.held_out == "origins" else math.inf
+        recency = recency_weights(torch.cat(origins), half_life)
+        self.recency = recency / recency.mean()
 
-    def columns(self, penalty: float, multiplier: dict[str, float]) -> Float[Tensor, " column"]:
-        """Penalty of every column."""
-        values = [penalty * multiplier[block] for block in self.blocks]
-        return torch.tensor(values).to(self.rows.covariates)
-
-    def losses(self, penalty: Float[Tensor, " column"]) -> Float[Tensor, " row"]:
+    def losses(self, penalty: Float[Tensor, " column"], half_life: float) -> Float[Tensor, " row"]:
         """Held-out loss of every row: nats for classes, squared errors for numbers."""
         found = []
-        for k, (z, target, z_test, target_test) in enumerate(self.problems):
-            weight = torch.ones_like(z[:, 0])
+        for k, (z, learned, z_test, judged) in enumerate(self.problems):
+            weight = recency_weights(learned.origin, half_life)
             if not self.num_classes:
-                coefficients, _ = fit_gaussian(z, target, penalty, weight)
-                error = target_test - with_intercept(z_test) @ coefficients
+                coefficients, _ = fit_gaussian(z, learned.target, penalty, weight)
+                error = judged.target - with_intercept(z_test) @ coefficients
                 found.append(error.square().mean(1))
                 continue
-            coefficients = fit_multinomial(
-                z, target.argmax(1), self.num_classes, penalty, weight, self.starts[k], ROUGH
-            )
+            labels = learned.target.argmax(1)
+            coefficients = fit_multinomial(z, labels, self.num_classes, penalty, weight, self.starts[k], ROUGH)
             self.starts[k] = coefficients
             distribution = Categorical(torch.log_softmax(with_intercept(z_test) @ coefficients, 1))
-            found.append(distribution.nll(target_test))
+            found.append(distribution.nll(judged.target))
         return torch.cat(found)
 
-    def choose(self) -> Float[Tensor, " column"]:
-        """Return the chosen penalty of every column."""
-        multiplier = dict.fromkeys(BLOCKS, 1.0)
-        if self.held_out == "agents":
-            multiplier["population"] = CLOSED
+    def scaled(
+        self, penalty: Float[Tensor, " column"], scale: float, last_scale: float, population_scale: float
+    ) -> Float[Tensor, " column"]:
+        """Penalties times a factor; those of the last outcome and of the population have their own."""
+        factor = torch.full_like(penalty, scale)
+        factor[self.is_last] = last_scale
+        factor[self.is_population] = population_scale * scale
+        return penalty * factor
+
+    def choose(self, penalty: Float[Tensor, " column"]) -> tuple[Float[Tensor, " column"], float]:
+        """Return the chosen penalty of every column, and the half-life.
+
+        The population block has as many distinct rows as there are times, which no evidence over agents knows: it
+        stays closed unless held-out rows are clearly better with it.
+        """
+        scale = SCALES[2]
+        last_scale = 1.0
+        population_scale = CLOSED
+        half_life = math.inf
         if not self.problems:
-            return self.columns(PENALTIES[len(PENALTIES) // 2], multiplier)
-        table = [self.losses(self.columns(penalty, multiplier)) for penalty in reversed(PENALTIES)]
+            return self.scaled(penalty, scale, last_scale, population_scale), half_life
+        scale, kept = self._best_scale(penalty, population_scale, half_life)
+        if self.held_out == "origins":
+            for candidate in POPULATION_SCALES:
+                opened, losses = self._best_scale(penalty, candidate, half_life)
+                if is_clearly_better(self._by_origin(losses), self._by_origin(kept)):
+                    population_scale = candidate
+                    scale = opened
+                    kept = losses
+        if len(self.rows.origin.unique()) >= FEWEST_TO_FORGET:
+            for candidate in HALF_LIVES[1:]:
+                forgetful, losses = self._best_scale(penalty, population_scale, candidate)
+                if is_clearly_better(losses, kept):
+                    half_life = candidate
+                    scale = forgetful
+                    kept = losses
+        for candidate in LAST_SCALES:
+            losses = self._weighted(self.scaled(penalty, scale, candidate, population_scale), half_life)
+            if is_clearly_better(losses, kept):
+                last_scale = candidate
+                kept = losses
+        return self.scaled(penalty, scale, last_scale, population_scale), half_life
+
+    def _by_origin(self, losses: Float[Tensor, " row"]) -> Float[Tensor, " origin"]:
+        """Mean loss at each held-out origin: what is shared by all agents at a time is one observation."""
+        parts = losses.split([len(judged) for _, _, _, judged in self.problems])
+        return torch.stack([part.mean() for part in parts])
+
+    def _weighted(self, penalty: Float[Tensor, " column"], half_life: float) -> Float[Tensor, " row"]:
+        return self.losses(penalty, half_life) * self.recency
+
+    def _best_scale(
+        self, penalty: Float[Tensor, " column"], population_scale: float, half_life: float
+    ) -> tuple[float, Float[Tensor, " row"]]:
+        table = []
+        for scale in reversed(SCALES):
+            table.append(self._weighted(self.scaled(penalty, scale, 1.0, population_scale), half_life))
         table.reverse()
         scores = torch.stack(table)
         place = int(scores.mean(1).argmin())
         if self.held_out == "agents":
             place = _largest_within_one_error(scores, place)
-        penalty = PENALTIES[place]
-        kept = scores[place]
-        for block, values in MULTIPLIERS.items():
-            if multiplier[block] == CLOSED:
-                continue
-            for value in values:
-                before = multiplier[block]
-                multiplier[block] = value
-                losses = self.losses(self.columns(penalty, multiplier))
-                if not is_clearly_better(losses, kept):
-                    multiplier[block] = before
-                    break
-                kept = losses
-        return self.columns(penalty, multiplier)
+        return SCALES[place], scores[place]
 
-    def noise(
+    def log_variance(
         self,
         penalty: Float[Tensor, " column"],
-        z: Float[Tensor, "row column"],
+        half_life: float,
+        standardiser: Standardiser,
         coefficients: Float[Tensor, "column_and_one output"],
-    ) -> Float[Tensor, " number"]:
-        """Variance of numbers: the larger of held-out and in-sample errors (the held-out times may be quiet ones)."""
-        residual = self.rows.target - with_intercept(z) @ coefficients
+        weight: Float[Tensor, " row"],
+    ) -> Float[Tensor, "column_and_one number"]:
+        """Log variance of numbers: the larger of held-out and in-sample errors, by covariates where that is clearly better.
+
+        The held-out times may be quiet ones, which is why in-sample errors count too.
+        """
         fresh = ~self.rows.is_copy
-        in_sample = residual[fresh].square().mean(0)
+        z = standardiser(self.rows.covariates)
+        residual = self.rows.target - with_intercept(z) @ coefficients
+        share = weight[fresh] / weight[fresh].sum()
+        level = (residual[fresh].square() * share.unsqueeze(1)).sum(0).clamp(min=1e-12)
+        constant = z.new_zeros(z.shape[1] + 1, residual.shape[1])
+        constant[-1] = level.log()
         held = []
-        for z_train, target, z_test, target_test in self.problems:
-            weight = torch.ones_like(z_train[:, 0])
-            fitted, _ = fit_gaussian(z_train, target, penalty, weight)
-            held.append((target_test - with_intercept(z_test) @ fitted).square())
-        if held:
-            in_sample = torch.maximum(in_sample, torch.cat(held).mean(0))
-        return in_sample.clamp(min=1e-12)
+        held_z = []
+        for z_train, learned, z_test, judged in self.problems:
+            fitted, _ = fit_gaussian(z_train, learned.target, penalty, recency_weights(learned.origin, half_life))
+            held.append((judged.target - with_intercept(z_test) @ fitted).square())
+            held_z.append(standardiser(judged.covariates))
+        if not held:
+            return constant
+        squared = torch.cat(held)
+        level = torch.maximum(level, squared.mean(0))
+        constant[-1] = level.log()
+        agent = torch.cat([judged.agent for _, _, _, judged in self.problems])
+        return _choose_log_variance(torch.cat(held_z), squared, agent, constant)
+
+
+def _choose_log_variance(
+    z: Float[Tensor, "row column"],
+    squared: Float[Tensor, "row number"],
+    agent: Int[Tensor, " row"],
+    constant: Float[Tensor, "column_and_one number"],
+) -> Float[Tensor, "column_and_one number"]:
+    """Log-linear variance where half of the agents forecast that of the other half clearly better than a constant."""
+    if len(squared) < 100:
+        return constant
+    half = agent % 2 == 0
+    best = constant
+    kept = None
+    for penalty in (math.inf, *VARIANCE_PENALTIES):
+        losses = []
+        for part in (half, ~half):
+            if math.isinf(penalty):
+                log_variance = squared[part].mean(0).clamp(min=1e-12).log().expand_as(squared[~part])
+            else:
+                fitted = fit_log_variance(z[part], squared[part], penalty)
+                log_variance = with_intercept(z[~part]) @ fitted
+            losses.append((0.5 * (squared[~part] * torch.exp(-log_variance) + log_variance)).sum(1))
+        loss = torch.cat(losses)
+        if kept is None:
+            kept = loss
+        elif is_clearly_better(loss, kept):
+            kept = loss
+            best = fit_log_variance(z, squared, penalty)
+            # As large on average as the constant, which in-sample errors may have raised.
+            level = (with_intercept(z) @ best).exp().mean(0)
+            best[-1] = best[-1] + (constant[-1] - level.log()).clamp(min=0)
+    return best
 
 
 def _largest_within_one_error(scores: Float[Tensor, "penalty row"], best: int) -> int:
@@ -411,5 +571,7 @@ def is_clearly_better(losses: Float[Tensor, " row"], than: Float[Tensor, " row"]
         than: of the same rows, for what it is compared with.
     """
     gap = than - losses
-    error = float(gap.std(correction=0)) / max(1, len(gap)) ** 0.5
+    if len(gap) < 2:
+        return False
+    error = float(gap.std()) / len(gap) ** 0.5
     return float(gap.mean()) > max(1e-4, error)

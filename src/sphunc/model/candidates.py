@@ -93,9 +93,7 @@ def make_candidates(
     return _padded(source[kept], target[kept], rank[kept], agents, groups[0].weight.device)
 
 
-def _padded(
-    source: np.ndarray, target: np.ndarray, slot: np.ndarray, agents: int, device: torch.device
-) -> Links:
+def _padded(source: np.ndarray, target: np.ndarray, slot: np.ndarray, agents: int, device: torch.device) -> Links:
     width = int(slot.max()) + 1
     table = torch.zeros(agents, width, dtype=torch.long)
     there = torch.zeros(agents, width, dtype=torch.bool)

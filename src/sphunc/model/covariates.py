@@ -17,11 +17,23 @@ from sphunc.model.inputs import ModelInputs
 
 PRIOR_COUNT = 2.0
 """Outcomes of the population that an agent's own history is shrunk by."""
+RECENT_DECAY = 0.7
+"""Share of an outcome's weight in the recent mean that is left after the next one."""
 OLDEST = 5.0
 """Times since the last outcome after which its age counts no further."""
 STALE = 3.0
 """Times after which a last outcome says nothing about its agent beyond a linear decline."""
-BLOCKS = ("own", "features", "neighbours", "population")
+BLOCKS = (
+    "last outcome",
+    "age",
+    "history",
+    "features",
+    "feature means",
+    "neighbour outcomes",
+    "neighbour features",
+    "population",
+)
+"""Groups of columns that share a penalty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +42,13 @@ class OutcomeHistory:
 
     Attributes:
         last: last outcome, indicators or numbers ``[*, N, C]``; 0 where there was none.
+        first: first outcome ``[*, N, C]``.
         previous: the one before it ``[*, N, C]``; the last one where there was only one.
         total: sum of all outcomes ``[*, N, C]``.
         count: how many there were ``[*, N]``.
+        recent: sum of all outcomes, discounted by those that followed ``[*, N, C]``.
+        recent_count: their discounted number ``[*, N]``.
+        kept: how often an outcome was the same as the one before it ``[*, N]``; of numbers not used.
         age: times since the last one ``[*, N]``.
         elapsed: times so far.
         level: mean outcome of those observed at the last time with any ``[*, C]``, shrunk by one agent.
@@ -41,9 +57,13 @@ class OutcomeHistory:
     """
 
     last: Float[Tensor, "*batch agent output"]
+    first: Float[Tensor, "*batch agent output"]
     previous: Float[Tensor, "*batch agent output"]
     total: Float[Tensor, "*batch agent output"]
     count: Float[Tensor, "*batch agent"]
+    recent: Float[Tensor, "*batch agent output"]
+    recent_count: Float[Tensor, "*batch agent"]
+    kept: Float[Tensor, "*batch agent"]
     age: Float[Tensor, "*batch agent"]
     elapsed: int
     level: Float[Tensor, "*batch output"]
@@ -57,11 +77,11 @@ class OutcomeHistory:
 
     @property
     def population(self) -> Float[Tensor, "*batch output"]:
-        """Class frequencies (add-one smoothed), or the mean, of all outcomes so far."""
+        """Class frequencies of all outcomes so far (add-one smoothed); of numbers the mean of the last ones."""
+        if self.is_numeric:
+            return (self.last * self.ever.unsqueeze(-1)).sum(-2) / self.ever.sum(-1, keepdim=True).clamp(min=1.0)
         total = self.total.sum(-2)
         count = self.count.sum(-1, keepdim=True)
-        if self.is_numeric:
-            return total / count.clamp(min=1.0)
         return (total + 1.0) / (count + total.shape[-1])
 
     def update(
@@ -78,12 +98,17 @@ class OutcomeHistory:
         last = torch.where(there, outcome, self.last)
         is_first = (self.count == 0).unsqueeze(-1)
         previous = torch.where(there, torch.where(is_first, outcome, self.last), self.previous)
+        same = (outcome * self.last).sum(-1) * (self.count > 0)
         updated = replace(
             self,
+            kept=self.kept + seen * same,
             last=last,
+            first=torch.where(there & is_first, outcome, self.first),
             previous=previous,
             total=self.total + outcome * there,
             count=self.count + seen,
+            recent=torch.where(there, RECENT_DECAY * self.recent + outcome, self.recent),
+            recent_count=torch.where(observed, RECENT_DECAY * self.recent_count + 1.0, self.recent_count),
             age=torch.where(observed, 0.0, self.age + 1.0),
             elapsed=self.elapsed + 1,
         )
@@ -100,7 +125,8 @@ class OutcomeHistory:
 
     def expand(self, *batch: int) -> OutcomeHistory:
         """Return the same history repeated along new leading axes."""
-        names = ("last", "previous", "total", "count", "age", "level", "earlier_level")
+        names = ("last", "first", "previous", "total", "count", "recent", "recent_count")
+        names = (*names, "kept", "age", "level", "earlier_level")
         expanded = {}
         for name in names:
             value = getattr(self, name)
@@ -119,9 +145,13 @@ def empty_history(inputs: ModelInputs) -> OutcomeHistory:
     none = inputs.x.new_zeros(agents)
     return OutcomeHistory(
         last=nothing,
+        first=nothing,
         previous=nothing,
         total=nothing,
         count=none,
+        recent=nothing,
+        recent_count=none,
+        kept=none,
         age=none,
         elapsed=0,
         level=level,
@@ -172,10 +202,57 @@ def feature_histories(inputs: ModelInputs) -> list[FeatureHistory]:
     return histories
 
 
-def own_columns(
+def last_outcome_columns(
     history: OutcomeHistory, population: Float[Tensor, "*batch output"]
 ) -> Float[Tensor, "*batch agent column"]:
-    """Last outcome, own history, age and presence of every agent.
+    """Last outcome of every agent, numbers against the population's mean; NaN where there was none.
+
+    Indicators of classes are not taken relative to the population, whose shares may drift.
+
+    Args:
+        history: of the agents' outcomes.
+        population: class frequencies or mean at the origin.
+    """
+    last = history.last
+    if history.is_numeric:
+        last = last - population.unsqueeze(-2)
+    return torch.where(history.ever.unsqueeze(-1) > 0, last, torch.nan)
+
+
+def age_columns(
+    history: OutcomeHistory, population: Float[Tensor, "*batch output"]
+) -> Float[Tensor, "*batch agent column"]:
+    """What age changes about the last outcome (at once, and up to three times later), the age, and presence.
+
+    Args:
+        history: of the agents' outcomes.
+        population: class frequencies or mean at the origin.
+    """
+    ever = history.ever.unsqueeze(-1)
+    age = history.age.unsqueeze(-1)
+    last = _centred_last(history, population)
+    is_old = (age >= 1).to(last.dtype) * last
+    older = (age - 1.0).clamp(0.0, STALE - 1.0) / (STALE - 1.0) * last
+    presence = history.count.unsqueeze(-1) / max(1, history.elapsed)
+    return torch.cat([is_old, older, age.clamp(max=OLDEST) * ever, 1.0 - ever, presence], -1)
+
+
+def _centred_last(
+    history: OutcomeHistory, population: Float[Tensor, "*batch output"]
+) -> Float[Tensor, "*batch agent output"]:
+    """Last outcome less what no knowledge would say (equal shares, or the mean); 0 where there was none."""
+    nothing = population.unsqueeze(-2)
+    if not history.is_numeric:
+        nothing = torch.full_like(nothing, 1.0 / nothing.shape[-1])
+    return (history.last - nothing) * history.ever.unsqueeze(-1)
+
+
+def history_columns(
+    history: OutcomeHistory, population: Float[Tensor, "*batch output"]
+) -> Float[Tensor, "*batch agent column"]:
+    """Own past: shares of classes relative to the population's, the outcome before the last, how often it stays.
+
+    Numbers: recent mean against the last one, last change and its size, mean change.
 
     Args:
         history: of the agents' outcomes.
@@ -183,26 +260,31 @@ def own_columns(
     """
     ever = history.ever.unsqueeze(-1)
     base = population.unsqueeze(-2)
-    last = torch.where(ever > 0, history.last, base)
-    previous = torch.where(ever > 0, history.previous, base)
     count = history.count.unsqueeze(-1)
     share = (history.total + PRIOR_COUNT * base) / (count + PRIOR_COUNT)
-    age = history.age.unsqueeze(-1)
-    stale = age.clamp(max=STALE) / STALE * ever
-    presence = count / max(1, history.elapsed)
+    stale = history.age.unsqueeze(-1).clamp(max=STALE) / STALE * ever
     if history.is_numeric:
-        outcome = [last - base, share - last, last - previous, stale * (share - last)]
-    else:
-        relative = share.log() - base.log()
-        outcome = [last, relative, previous, stale * (last - base), stale * relative]
-    clock = [age.clamp(max=OLDEST) * ever, 1.0 - ever, presence]
-    return torch.cat([*outcome, *clock], -1)
+        last = torch.where(ever > 0, history.last, base)
+        previous = torch.where(ever > 0, history.previous, base)
+        slope = (last - history.first) / (count - 1.0 + PRIOR_COUNT).clamp(min=1.0) * ever
+        change = last - previous
+        recent = history.recent / history.recent_count.unsqueeze(-1).clamp(min=1.0)
+        away = (recent - last) * ever
+        return torch.cat([away, change, slope, change.abs(), stale * away, stale * slope], -1)
+    relative = share.log() - base.log()
+    steps = (history.count - 1.0).clamp(min=0)
+    common = (history.kept.sum(-1, keepdim=True) + 1.0) / (steps.sum(-1, keepdim=True) + 2.0)
+    own = (history.kept + PRIOR_COUNT * common) / (steps + PRIOR_COUNT)
+    stability = (torch.logit(own) - torch.logit(common)).unsqueeze(-1)
+    previous = torch.where(ever > 0, history.previous, torch.nan)
+    last = _centred_last(history, population)
+    return torch.cat([relative, previous, stale * relative, stability * last], -1)
 
 
 def neighbour_outcome_columns(
     history: OutcomeHistory, groups: Incidence, population: Float[Tensor, "*batch output"]
 ) -> Float[Tensor, "*batch agent column"]:
-    """Means over co-members of their last outcomes (numbers: against the own one, and their last changes).
+    """Means over co-members of their last outcomes (numbers: against the mean of all, and their last changes).
 
     Args:
         history: of the agents' outcomes.
@@ -217,11 +299,11 @@ def neighbour_outcome_columns(
         values.append(history.last - history.previous)
     held = torch.cat(values, -1)
     mean, weight = _batched_mean_of_others(groups, held, ever.expand_as(held))
-    of_outcomes = torch.where(weight[..., :outputs] > 0, mean[..., :outputs], base)
+    known = weight[..., :outputs] > 0
     if not history.is_numeric:
-        return of_outcomes
-    own = torch.where(ever > 0, history.last, base)
-    return torch.cat([of_outcomes - own, mean[..., outputs:]], -1)
+        return torch.where(known, mean[..., :outputs], torch.nan)
+    of_outcomes = torch.where(known, mean[..., :outputs] - base, 0.0)
+    return torch.cat([of_outcomes, mean[..., outputs:]], -1)
 
 
 def _batched_mean_of_others(groups: Incidence, values: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
@@ -239,15 +321,15 @@ def _batched_mean_of_others(groups: Incidence, values: Tensor, known: Tensor) ->
 
 
 def population_columns(history: OutcomeHistory) -> Float[Tensor, "*batch agent column"]:
-    """Level of outcomes among all at the last time, and its change (logs of shares for classes)."""
+    """Logs of class shares among all at the last time, and their change; none for numbers.
+
+    The drift of numbers is in the intercept and in each agent's own mean change.
+    """
     agents = history.last.shape[-2]
-    level = history.level
-    earlier = history.earlier_level
     if history.is_numeric:
-        columns = [level - history.population, level - earlier]
-    else:
-        columns = [level.log(), level.log() - earlier.log()]
-    joined = torch.cat(columns, -1).unsqueeze(-2)
+        return history.last[..., :0]
+    level = history.level.log()
+    joined = torch.cat([level, level - history.earlier_level.log()], -1).unsqueeze(-2)
     return joined.expand(*joined.shape[:-2], agents, joined.shape[-1])
 
 
@@ -259,7 +341,7 @@ def feature_columns(features: FeatureHistory, is_stale: bool = False) -> Float[T
         is_stale: treat all features as not observed at the origin.
     """
     missing = torch.ones_like(features.missing) if is_stale else features.missing
-    return torch.cat([features.last, features.mean, missing], -1)
+    return torch.cat([features.last, missing, features.mean], -1)
 
 
 def neighbour_feature_columns(features: FeatureHistory, groups: Incidence) -> Float[Tensor, "agent column"]:
@@ -302,10 +384,12 @@ class Covariates:
         population = history.population
         groups = self.inputs.groups[origin]
         seen_at = origin - staleness
-        own = own_columns(self.outcomes[seen_at].aged(staleness), population)
+        own = self.outcomes[seen_at].aged(staleness)
         return torch.cat(
             [
-                own,
+                last_outcome_columns(own, population),
+                age_columns(own, population),
+                history_columns(own, population),
                 feature_columns(self.features[seen_at], is_stale=staleness > 0),
                 neighbour_outcome_columns(history, groups, population),
                 neighbour_feature_columns(self.features[origin], groups),
@@ -329,13 +413,16 @@ class Covariates:
         """Block of every column, in the order of :meth:`at`."""
         outputs = self.inputs.num_outputs
         features = self.inputs.x.shape[2]
-        own = 4 * outputs + 3 if self.inputs.is_numeric else 5 * outputs + 3
-        of_neighbours = 2 * outputs if self.inputs.is_numeric else outputs
+        is_numeric = self.inputs.is_numeric
         sizes = {
-            "own": own,
-            "features": 3 * features,
-            "neighbours": of_neighbours + features + 2,
-            "population": 2 * outputs,
+            "last outcome": outputs,
+            "age": 2 * outputs + 3,
+            "history": 6 * outputs if is_numeric else 4 * outputs,
+            "features": 2 * features,
+            "feature means": features,
+            "neighbour outcomes": 2 * outputs if is_numeric else outputs,
+            "neighbour features": features + 2,
+            "population": 0 if is_numeric else 2 * outputs,
         }
         return tuple(name for name, size in sizes.items() for _ in range(size))
 

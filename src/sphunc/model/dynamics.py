@@ -180,9 +180,7 @@ def next_state_mean(
     return inertia * (states + dynamics.group_force * message) + effect + influence
 
 
-def initial_dynamics(
-    signal: Float[Tensor, " axis"], noise: Float[Tensor, " axis"], num_agents: int
-) -> Dynamics:
+def initial_dynamics(signal: Float[Tensor, " axis"], noise: Float[Tensor, " axis"], num_agents: int) -> Dynamics:
     """Where learning starts.
 
     Args:
@@ -299,8 +297,12 @@ def minimise(
     """
     free = {name: value.detach().clone().requires_grad_() for name, value in start.items()}
     optimiser = torch.optim.LBFGS(
-        list(free.values()), max_iter=iterations, history_size=20, line_search_fn="strong_wolfe",
-        tolerance_change=1e-7, tolerance_grad=1e-6,
+        list(free.values()),
+        max_iter=iterations,
+        history_size=20,
+        line_search_fn="strong_wolfe",
+        tolerance_change=1e-7,
+        tolerance_grad=1e-6,
     )
     scale = [1.0]
 

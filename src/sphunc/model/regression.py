@@ -141,6 +141,47 @@ def fit_gaussian(
     return inverse @ (weighted.mT @ target), inverse
 
 
+def fit_log_variance(
+    z: Float[Tensor, "row column"],
+    squared: Float[Tensor, "row output"],
+    penalty: float,
+    iterations: int = 30,
+) -> Float[Tensor, "column_and_one output"]:
+    r"""Coefficients of a log-linear model of Gaussian variances, by Newton steps on the penalised likelihood.
+
+    .. math:: \min_\gamma \tfrac12 \sum_n \big(r_n^2 e^{-\gamma^\top z_n} + \gamma^\top z_n\big)
+              + \tfrac{\lambda}{2} \|\gamma\|^2
+
+    Convex in :math:`\gamma`; the intercept, last row, is not penalised. Harvey (1976).
+
+    Args:
+        z: covariates, standardised.
+        squared: squared residuals :math:`r^2`.
+        penalty: :math:`\lambda`.
+        iterations: Newton steps at most.
+    """
+    design = with_intercept(z)
+    ridge = torch.full_like(design[0], penalty)
+    ridge[-1] = 0.0
+    columns = []
+    for k in range(squared.shape[1]):
+        level = squared[:, k].mean().clamp(min=1e-12)
+        ratio = squared[:, k] / level
+        gamma = torch.zeros_like(design[0])
+        for _ in range(iterations):
+            # Ratios of residual to variance are capped, so that one wild row cannot make a step explode.
+            scaled = (ratio * torch.exp(-design @ gamma)).clamp(max=1e3)
+            gradient = 0.5 * design.mT @ (1.0 - scaled) + ridge * gamma
+            curvature = 0.5 * design.mT @ (design * scaled.clamp(min=0.1).unsqueeze(1)) + torch.diag(ridge)
+            step = torch.linalg.solve(curvature + 1e-9 * torch.eye(len(ridge)).to(curvature), gradient)
+            gamma = gamma - step.clamp(-1.0, 1.0)
+            if float(step.abs().max()) < 1e-6:
+                break
+        gamma[-1] = gamma[-1] + level.log()
+        columns.append(gamma)
+    return torch.stack(columns, 1)
+
+
 def widened_softmax(
     logits: Float[Tensor, "*batch class"], variance: Float[Tensor, "*batch class"]
 ) -> Float[Tensor, "*batch class"]:

@@ -132,9 +132,7 @@ class StateModel:
         """
         learned = len(self.dynamics.inertia)
         links = None if self.links is None else self.links.for_agents(place, learned)
-        return replace(
-            self, plain=self.plain.for_agents(place), dynamics=self.dynamics.for_agents(place), links=links
-        )
+        return replace(self, plain=self.plain.for_agents(place), dynamics=self.dynamics.for_agents(place), links=links)
 
     def without_links(self) -> StateModel:
         """Return the model with all links cut, and nothing else changed."""
@@ -358,9 +356,7 @@ def infer_states(
         new_weighted[at, agent] = eta
         site_precision = keep * site_precision + (1 - keep) * new_precision
         site_weighted = keep * site_weighted + (1 - keep) * new_weighted
-    return StateBelief(
-        mean, variance, filtered, cavity_mean, cavity_variance, site_precision, site_weighted, ahead
-    )
+    return StateBelief(mean, variance, filtered, cavity_mean, cavity_variance, site_precision, site_weighted, ahead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,14 +414,18 @@ def fit_chains(
     nothing = torch.zeros_like(raw.value)
     report("dynamics")
     plain = initial_dynamics(axes.signal, axes.noise, inputs.num_agents)
-    plain = learn_chains(
-        plain, raw.value, raw.added, raw.observed, nothing, nothing, with_inertia=True, iterations=25
-    )
+    plain = learn_chains(plain, raw.value, raw.added, raw.observed, nothing, nothing, with_inertia=True, iterations=25)
     length_variance = learn_length_variance(raw, plain)
     observations = rescaled(raw, plain, length_variance)
     plain = learn_chains(
-        plain, observations.value, observations.added, observations.observed, nothing, nothing,
-        with_inertia=True, iterations=12,
+        plain,
+        observations.value,
+        observations.added,
+        observations.observed,
+        nothing,
+        nothing,
+        with_inertia=True,
+        iterations=12,
     )
     observations = rescaled(raw, plain, length_variance)
     links = make_candidates(inputs.groups, seed, forbidden, required)
@@ -448,8 +448,16 @@ def fit_chains(
         report("links")
         last = turn == rounds - 1
         structure = learn_structure(
-            dynamics, links, data, prior, sweeps=sweeps, burn_in=sweeps // 3, chains=4, seed=seed + turn,
-            required=must, keep=keep if last else 0,
+            dynamics,
+            links,
+            data,
+            prior,
+            sweeps=sweeps,
+            burn_in=sweeps // 3,
+            chains=4,
+            seed=seed + turn,
+            required=must,
+            keep=keep if last else 0,
         )
         links = structure.links
         prior = structure.prior
@@ -459,8 +467,14 @@ def fit_chains(
         unknown = (links.square - links.mean.square()).clamp(min=0)
         added = source_variance(links, variance) + sum_over_sources(links.matrix(unknown), states.square())
         dynamics = learn_chains(
-            dynamics, observations.value, observations.added, observations.observed, push, added,
-            with_inertia=False, iterations=10,
+            dynamics,
+            observations.value,
+            observations.added,
+            observations.observed,
+            push,
+            added,
+            with_inertia=False,
+            iterations=10,
         )
     return FittedChains(axes, plain, dynamics, links, structure, length_variance)
 

@@ -1,0 +1,152 @@
+r"""Beliefs on the sphere: how concentrated the belief about an agent is, and its entropy.
+
+A belief about a state with posterior variance P that more data could reduce is a von Mises-Fisher distribution whose
+mean resultant length is the share of a state's length that is known,
+
+.. math:: R_i^2 = g_i\, \frac{M}{M + \mathrm{tr} P_i}, \qquad \kappa_i = A_K^{-1}(R_i), \qquad U_{epi} = H_K(\kappa_i)
+
+M is the mean squared length of the states of the population, not of the agent: with the agent's own, hiding
+observations of an agent near the middle could make its belief more concentrated. g grants the rest: support by training
+states, and what is known of the coefficients. So the epistemic part falls with every observation of an agent and rises
+with age, missing features and distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from sphunc._typing import Bool, Float, Tensor
+from sphunc.model.covariates import OutcomeHistory
+from sphunc.sphere import concentration_from_resultant, vmf_entropy
+
+OUTCOME_DECAY = 0.8
+"""Share of what an outcome says about its agent that is left one time later."""
+OUTCOME_PRIOR = 2.0
+"""Outcomes after which half of an agent's own tendency is known."""
+LARGEST_RESULTANT = 0.9999
+MOST_REFERENCES = 2_000
+SUPPORT_QUANTILE = 0.05
+
+
+def concentration(reliability: Float[Tensor, " agent"], dim: int) -> Float[Tensor, " agent"]:
+    """Concentration kappa of a belief, from the share of a state's squared length that is known.
+
+    Args:
+        reliability: R squared, in [0, 1).
+        dim: of the sphere's ambient space, at least 2.
+    """
+    resultant = reliability.clamp(0.0, 1.0).sqrt().clamp(max=LARGEST_RESULTANT)
+    return concentration_from_resultant(resultant, max(2, dim))
+
+
+def belief_entropy(kappa: Float[Tensor, " agent"], dim: int) -> Float[Tensor, " agent"]:
+    """Entropy of the belief, in nats.
+
+    Args:
+        kappa: concentration.
+        dim: of the sphere's ambient space.
+    """
+    return vmf_entropy(kappa, max(2, dim))
+
+
+def scaled_entropy(kappa: Float[Tensor, " agent"], dim: int) -> Float[Tensor, " agent"]:
+    """Entropy between 0 (a fully known state, R = 0.9999) and 1 (nothing known).
+
+    Args:
+        kappa: concentration.
+        dim: of the sphere's ambient space.
+    """
+    nothing = belief_entropy(torch.zeros_like(kappa[:1]), dim)
+    known = concentration(torch.ones_like(kappa[:1]), dim)
+    everything = belief_entropy(known, dim)
+    return (belief_entropy(kappa, dim) - everything) / (nothing - everything)
+
+
+def state_reliability(variance: Float[Tensor, "agent axis"], squared_length: float) -> Float[Tensor, " agent"]:
+    """Share M / (M + tr P) of a state's squared length that is known.
+
+    Args:
+        variance: P, of what more data could reduce.
+        squared_length: M, of the states of the population.
+    """
+    return squared_length / (squared_length + variance.sum(-1))
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeEvidence:
+    """How many outcomes of each agent still count, old ones less.
+
+    Attributes:
+        count: ``[N]``.
+    """
+
+    count: Float[Tensor, " agent"]
+
+    @property
+    def reliability(self) -> Float[Tensor, " agent"]:
+        """Share of an agent's own tendency that its outcomes tell."""
+        return self.count / (self.count + OUTCOME_PRIOR)
+
+
+def outcome_evidence(y_mask: Bool[Tensor, "time agent"]) -> OutcomeEvidence:
+    """Discounted number of outcomes of every agent up to the last time.
+
+    Args:
+        y_mask: True where an outcome was observed.
+    """
+    times = torch.arange(len(y_mask), device=y_mask.device)
+    weight = OUTCOME_DECAY ** (len(y_mask) - 1 - times).double()
+    return OutcomeEvidence((weight.unsqueeze(1) * y_mask).sum(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Training states, to tell how many of them lie near a believed state.
+
+    Attributes:
+        states: believed training states ``[n, K]``.
+        bandwidth: of the Gaussian kernel.
+        half: number of near states at which half of the concentration is granted.
+    """
+
+    states: Float[Tensor, "reference axis"]
+    bandwidth: float
+    half: float
+
+    def share(self, states: Float[Tensor, "agent axis"]) -> Float[Tensor, " agent"]:
+        """Share n / (n + n0) of the concentration that is granted.
+
+        Args:
+            states: believed, of each agent.
+        """
+        near = _near(states, self.states, self.bandwidth)
+        return near / (near + self.half)
+
+
+def learn_support(states: Float[Tensor, "row axis"], noise: float) -> Support:
+    """Choose bandwidth and half-saturation so that nearly all training states are supported.
+
+    Args:
+        states: believed training states.
+        noise: mean posterior deviation of a state along an axis.
+    """
+    rows = len(states)
+    if rows > MOST_REFERENCES:
+        states = states[torch.linspace(0, rows - 1, MOST_REFERENCES).round().long().to(states.device)]
+    spread = float(states.var(0).mean().sqrt()) if rows > 1 else 1.0
+    bandwidth = max(noise, 0.5 * spread)
+    near = _near(states, states, bandwidth) - 1.0
+    half = float(torch.quantile(near, SUPPORT_QUANTILE).clamp(min=1e-6)) if rows > 1 else 1.0
+    return Support(states, bandwidth, half)
+
+
+def _near(states: Tensor, references: Tensor, bandwidth: float) -> Float[Tensor, " agent"]:
+    distance = torch.cdist(states, references).square()
+    return torch.exp(-0.5 * distance / bandwidth**2).sum(1)
+
+
+def last_seen(history: OutcomeHistory) -> Float[Tensor, " agent"]:
+    """Times since the last outcome of every agent; infinite without any."""
+    return torch.where(history.count > 0, history.age, torch.inf)

@@ -1,0 +1,548 @@
+"""The fit: base, states and their pool, judged on held-out origins or agents; then everything again on all data.
+
+Stages: hold out; fit base and states on the rest; forecast what was held out; choose the pool, the fusion, the
+temperature and the conformal scores; fit on everything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from sphunc._typing import Bool, Float, Int, Tensor
+from sphunc.forecasting.conformal import conformal_scores
+from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution, concatenate, pool
+from sphunc.model.base import BaseRegression, fit_base
+from sphunc.model.beliefs import (
+    Support,
+    belief_entropy,
+    concentration,
+    learn_support,
+    outcome_evidence,
+    scaled_entropy,
+    state_reliability,
+)
+from sphunc.model.covariates import Covariates, make_covariates
+from sphunc.model.dynamics import PADDING
+from sphunc.model.inputs import ModelInputs
+from sphunc.model.regression import with_intercept
+from sphunc.model.states import FittedChains, StateBelief, StateModel, fit_chains, fit_outcomes
+from sphunc.model.uncertainty import (
+    Fusion,
+    HeldOut,
+    Temperature,
+    aleatoric_variance,
+    clustered_error,
+    fit_fusion,
+    fit_temperature,
+    passes_gate,
+)
+
+POOL_WEIGHTS = (0.0, 0.25, 0.5, 0.75)
+FEWEST_ORIGINS = 5
+"""Origins from which on later ones are held out; with fewer, agents are."""
+ENOUGH_ROWS = 300
+"""Held-out rows that calibration aims at, where there are times enough."""
+FOLDS = 3
+SCALE_ORIGINS = 3
+KEPT_STRUCTURES = 100
+
+Report = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A forecast of all agents from one origin, in its parts.
+
+    Attributes:
+        base: of the covariates alone.
+        states: of the states alone, with links; the base where there are none.
+        reliability: share of a belief that is known ``[N]``.
+        sharp: pooled forecast without what is not known of parameters and states, for each pool weight.
+        belief: of the states; None without any.
+    """
+
+    base: PredictiveDistribution
+    states: PredictiveDistribution
+    sharp_base: PredictiveDistribution
+    sharp_states: PredictiveDistribution
+    outcome_reliability: Float[Tensor, " agent"]
+    state_reliability: Float[Tensor, " agent"]
+    granted: Float[Tensor, " agent"]
+    belief: StateBelief | None
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """Base and states, before they are pooled.
+
+    Attributes:
+        base: regression on covariates.
+        states: model of the states, or None.
+        support: training states, or None.
+        horizon: steps ahead.
+    """
+
+    base: BaseRegression
+    states: StateModel | None
+    support: Support | None
+    horizon: int
+
+    def parts(self, covariates: Covariates, origin: int) -> Parts:
+        """Forecast all agents from an origin.
+
+        Args:
+            covariates: of all times up to the origin, or more.
+            origin: time index.
+        """
+        inputs = covariates.inputs.until(origin)
+        base = self.base.at(covariates, origin)
+        sharp_base, coefficient_variance = _sharp_base(self.base, covariates, origin)
+        granted = 1.0 / (1.0 + coefficient_variance)
+        by_outcomes = outcome_evidence(inputs.y_mask).reliability
+        if self.states is None:
+            return Parts(base, base, sharp_base, sharp_base, by_outcomes, by_outcomes, granted, None)
+        distribution, belief = self.states.forecast(inputs, self.horizon)
+        sharp, reducible = _sharp_states(self.states, belief, inputs, self.horizon)
+        by_states = state_reliability(reducible, self.states.dynamics.state_scale**2)
+        if self.support is not None:
+            granted = granted * self.support.share(belief.mean[belief.origin])
+        return Parts(base, distribution, sharp_base, sharp, by_outcomes, by_states, granted, belief)
+
+
+def _sharp_base(
+    base: BaseRegression, covariates: Covariates, origin: int
+) -> tuple[PredictiveDistribution, Float[Tensor, " agent"]]:
+    """Forecast at the estimated coefficients, and the mean variance of its logits."""
+    design = with_intercept(base.standardiser(covariates.at(origin)))
+    mean = design @ base.coefficients
+    uncertainty = torch.einsum("nd,cde,ne->nc", design, base.covariance, design).mean(1)
+    if not base.is_numeric:
+        return Categorical(torch.log_softmax(mean, 1)), uncertainty
+    return Gaussian(mean + covariates.reference(origin), base.noise(design)), uncertainty
+
+
+def _sharp_states(
+    model: StateModel, belief: StateBelief, inputs: ModelInputs, horizon: int
+) -> tuple[PredictiveDistribution, Float[Tensor, "agent axis"]]:
+    """Forecast with transition noise alone, and the variance of the forecast state that more data could reduce."""
+    inertia = model.dynamics.inertia.unsqueeze(1)
+    noise = torch.zeros_like(belief.variance[-1])
+    for _ in range(horizon):
+        noise = inertia.square() * noise + model.dynamics.transition_variance
+    total = model.forecast_variance(belief)
+    reducible = (total - noise).clamp(min=1e-6)
+    remainder = model.axes.remainder(inputs)[-1]
+    irreducible = torch.minimum(noise, total) * model.variance_scale
+    return model.readout.distribution(belief.mean[-1], irreducible, remainder), reducible
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """One model of the comparison on held-out outcomes.
+
+    Attributes:
+        model: its name.
+        nll: mean negative log-likelihood, in nats.
+        gain: over the row before it in the list of nested models (over the base for the first two).
+        error: paired standard error of the gain, clustered by agent.
+    """
+
+    model: str
+    nll: float
+    gain: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """Everything that was learned.
+
+    Attributes:
+        predictor: base and states, fitted on all data.
+        one_step: the same at horizon 1, for simulation; the predictor itself at horizon 1.
+        weight: alpha, of the states in the pool.
+        fusion: of both parts of uncertainty.
+        temperature: of the pooled forecasts.
+        scores: conformal scores, ascending ``[n]``.
+        held_out: what was held out: "origins", "agents" or "nothing".
+        comparison: nested models on held-out outcomes.
+        notes: what the data could not carry, in sentences.
+        num_axes: K, 0 without states.
+    """
+
+    predictor: Predictor
+    one_step: Predictor
+    weight: float
+    fusion: Fusion
+    temperature: Temperature
+    scores: Float[Tensor, " row"]
+    held_out: str
+    comparison: tuple[ComparisonRow, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def num_axes(self) -> int:
+        """K, 0 without states."""
+        states = self.predictor.states
+        return 0 if states is None else states.axes.num_axes
+
+    def forecast(self, inputs: ModelInputs, place: Int[Tensor, " agent"] | None = None) -> ModelForecast:
+        """Forecast all agents from the last time.
+
+        Args:
+            inputs: times up to the origin.
+            place: position of each agent among those learned, -1 for unseen ones; None where they are the same.
+        """
+        predictor = self.predictor
+        if place is not None and predictor.states is not None:
+            states = predictor.states.for_agents(place)
+            predictor = Predictor(predictor.base, states, predictor.support, predictor.horizon)
+        parts = predictor.parts(make_covariates(inputs), inputs.num_times - 1)
+        return combine(parts, self.weight, self.fusion, self.temperature, max(2, self.num_axes))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelForecast:
+    """Calibrated forecast of all agents, with both parts of its uncertainty.
+
+    Attributes:
+        distribution: predictive distribution.
+        epistemic: entropy of the belief on the sphere, in nats ``[N]``.
+        epistemic_scaled: between 0 and 1 ``[N]``.
+        aleatoric: variance of the outcome that is left if parameters were known ``[N]``.
+        total: fused ``[N]``.
+        kappa: concentration of the belief ``[N]``.
+        belief: of the states; None without any.
+    """
+
+    distribution: PredictiveDistribution
+    epistemic: Float[Tensor, " agent"]
+    epistemic_scaled: Float[Tensor, " agent"]
+    aleatoric: Float[Tensor, " agent"]
+    total: Float[Tensor, " agent"]
+    kappa: Float[Tensor, " agent"]
+    belief: StateBelief | None
+
+
+def combine(parts: Parts, weight: float, fusion: Fusion, temperature: Temperature, dim: int) -> ModelForecast:
+    """Pool base and states, fuse the parts of uncertainty, and temper.
+
+    Args:
+        parts: of the forecast.
+        weight: of the states in the pool.
+        fusion: of the parts of uncertainty.
+        temperature: of forecasts.
+        dim: of the sphere's ambient space.
+    """
+    distribution = pool(parts.base, parts.states, weight)
+    sharp = pool(parts.sharp_base, parts.sharp_states, weight)
+    reliability = weight * parts.state_reliability + (1.0 - weight) * parts.outcome_reliability
+    kappa = concentration(reliability * parts.granted, dim)
+    scaled = scaled_entropy(kappa, dim)
+    aleatoric = aleatoric_variance(sharp)
+    total = fusion(scaled, aleatoric)
+    return ModelForecast(
+        distribution=distribution.tempered(temperature.of(total)),
+        epistemic=belief_entropy(kappa, dim),
+        epistemic_scaled=scaled,
+        aleatoric=aleatoric,
+        total=total,
+        kappa=kappa,
+        belief=parts.belief,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutForecasts:
+    """Forecasts of what was held out, row by row.
+
+    Attributes:
+        held: the rows.
+        base: forecasts of the base.
+        states: of the states with links.
+        unlinked: of the states without links.
+        parts: per row: outcome reliability, state reliability, granted ``[n, 3]``.
+        sharp_base: base without what is not known.
+        sharp_states: states without it.
+    """
+
+    held: HeldOut
+    base: PredictiveDistribution
+    states: PredictiveDistribution
+    unlinked: PredictiveDistribution
+    parts: Float[Tensor, "row 3"]
+    sharp_base: PredictiveDistribution
+    sharp_states: PredictiveDistribution
+
+
+def fit_model(
+    inputs: ModelInputs,
+    *,
+    horizon: int,
+    most_axes: int,
+    quick: bool,
+    seed: int,
+    forbidden: Sequence[tuple[int, int]] = (),
+    required: Sequence[tuple[int, int]] = (),
+    report: Report = lambda stage, share: None,
+) -> FittedModel:
+    """Fit the default model.
+
+    Args:
+        inputs: training times.
+        horizon: steps ahead.
+        most_axes: at most this many state axes.
+        quick: the base alone.
+        seed: of everything random.
+        forbidden: (source, target) positions without a link.
+        required: (source, target) positions with one.
+        report: called with the name of a stage and the share of the work done.
+    """
+    covariates = make_covariates(inputs)
+    last = inputs.num_times - 1 - horizon
+    origins = [o for o in range(last + 1) if bool((inputs.y_mask[o + horizon] & covariates.known_by(o)).any())]
+    trial = _Trial(inputs, horizon, most_axes, quick, seed, forbidden, required, report)
+    held = trial.hold_out(covariates, origins)
+    report("fit", 0.5)
+    final = trial.fit(inputs, covariates, origins)
+    one_step = final
+    if horizon > 1:
+        steps = [o for o in range(inputs.num_times - 1) if bool(inputs.y_mask[o + 1].any())]
+        one_step = Predictor(fit_base(covariates, steps, 1, seed), final.states, final.support, 1)
+    report("calibration", 0.95)
+    return _calibrated(final, one_step, held, trial.held_out, trial.notes, inputs)
+
+
+class _Trial:
+    """One fit with its hold-out; collects notes on what the data could not carry."""
+
+    def __init__(
+        self,
+        inputs: ModelInputs,
+        horizon: int,
+        most_axes: int,
+        quick: bool,
+        seed: int,
+        forbidden: Sequence[tuple[int, int]],
+        required: Sequence[tuple[int, int]],
+        report: Report,
+    ) -> None:
+        self.horizon = horizon
+        self.most_axes = most_axes
+        self.quick = quick
+        self.seed = seed
+        self.forbidden = forbidden
+        self.required = required
+        self.report = report
+        self.held_out = "nothing"
+        self.notes: list[str] = []
+        self.chains: FittedChains | None = None
+        self.has_chains = False
+
+    def learn_chains(self, inputs: ModelInputs, keep: int) -> FittedChains | None:
+        """Learn states from features, unless only the base is wanted."""
+        if self.quick or not inputs.x.shape[2]:
+            return None
+        return fit_chains(
+            inputs,
+            most_axes=self.most_axes,
+            seed=self.seed,
+            keep=keep,
+            forbidden=self.forbidden,
+            required=self.required,
+        )
+
+    def predictor(
+        self,
+        base: BaseRegression,
+        chains: FittedChains | None,
+        inputs: ModelInputs,
+        origins: Sequence[int],
+        agents: Bool[Tensor, " agent"] | None = None,
+    ) -> Predictor:
+        """Join a base with states whose readout is learned from the outcomes of some agents."""
+        if chains is None:
+            return Predictor(base, None, None, self.horizon)
+        states = fit_outcomes(
+            chains, inputs, origins=list(origins)[-SCALE_ORIGINS:], horizon=self.horizon, agents=agents
+        )
+        return Predictor(base, states, _support(states, inputs), self.horizon)
+
+    def fit(self, inputs: ModelInputs, covariates: Covariates, origins: Sequence[int]) -> Predictor:
+        """Fit base and states on everything."""
+        base = fit_base(covariates, origins, self.horizon, self.seed)
+        chains = self.chains if self.has_chains else self.learn_chains(inputs, KEPT_STRUCTURES)
+        return self.predictor(base, chains, inputs, origins)
+
+    def hold_out(self, covariates: Covariates, origins: Sequence[int]) -> HeldOutForecasts | None:
+        """Forecast what is held out: the last origins, or agents in folds where origins are few."""
+        inputs = covariates.inputs
+        rows = float(inputs.y_mask.sum(1).double().mean())
+        if len(origins) >= FEWEST_ORIGINS:
+            wanted = math.ceil(ENOUGH_ROWS / max(1.0, rows))
+            count = min(max(2, wanted), max(2, len(origins) // 4))
+            self.held_out = "origins"
+            return self._later_origins(covariates, origins, count)
+        if not origins or inputs.num_agents < 2 * FOLDS:
+            return None
+        self.held_out = "agents"
+        return self._agent_folds(covariates, origins)
+
+    def _later_origins(self, covariates: Covariates, origins: Sequence[int], count: int) -> HeldOutForecasts | None:
+        inputs = covariates.inputs
+        held = list(origins)[-count:]
+        past = inputs.until(held[0])
+        before = [o for o in origins if o + self.horizon <= held[0]]
+        if not before:
+            return None
+        early = make_covariates(past)
+        base = fit_base(early, before, self.horizon, self.seed)
+        self.report("held-out states", 0.1)
+        chains = self.learn_chains(past, 0)
+        predictor = self.predictor(base, chains, past, before)
+        half = held[len(held) // 2] if len(held) > 2 else held[-1]
+        rows = []
+        for origin in held:
+            wanted = inputs.y_mask[origin + self.horizon] & covariates.known_by(origin)
+            block = int(origin >= half)
+            rows.append(self._judge(predictor, covariates, origin, wanted, block))
+        return _joined(rows)
+
+    def _agent_folds(self, covariates: Covariates, origins: Sequence[int]) -> HeldOutForecasts | None:
+        inputs = covariates.inputs
+        generator = torch.Generator().manual_seed(self.seed)
+        fold = (torch.randperm(inputs.num_agents, generator=generator) % FOLDS).to(inputs.x.device)
+        self.chains = self.learn_chains(inputs, KEPT_STRUCTURES)
+        self.has_chains = True
+        rows = []
+        for k in range(FOLDS):
+            self.report("held-out agents", 0.1 + 0.4 * k / FOLDS)
+            kept = fold != k
+            base = fit_base(covariates, origins, self.horizon, self.seed, agents=kept)
+            predictor = self.predictor(base, self.chains, inputs, origins, kept)
+            for origin in origins:
+                wanted = inputs.y_mask[origin + self.horizon] & covariates.known_by(origin) & ~kept
+                if bool(wanted.any()):
+                    rows.append(self._judge(predictor, covariates, origin, wanted, 0))
+        return _joined(rows)
+
+    def _judge(
+        self,
+        predictor: Predictor,
+        covariates: Covariates,
+        origin: int,
+        wanted: Bool[Tensor, " agent"],
+        block: int,
+    ) -> HeldOutForecasts:
+        parts = predictor.parts(covariates, origin)
+        unlinked = parts.states
+        if predictor.states is not None and predictor.states.links is not None:
+            known = covariates.inputs.until(origin)
+            unlinked, _ = predictor.states.without_links().forecast(known, self.horizon)
+        agent = wanted.nonzero().flatten()
+        measures = torch.stack([parts.outcome_reliability, parts.state_reliability, parts.granted], 1)
+        return HeldOutForecasts(
+            held=HeldOut(agent, torch.full_like(agent, block), covariates.inputs.y[origin + self.horizon][agent]),
+            base=parts.base.select(agent),
+            states=parts.states.select(agent),
+            unlinked=unlinked.select(agent),
+            parts=measures[agent],
+            sharp_base=parts.sharp_base.select(agent),
+            sharp_states=parts.sharp_states.select(agent),
+        )
+
+
+def _support(states: StateModel, inputs: ModelInputs) -> Support:
+    """Reference states: what was believed of every agent when it was observed."""
+    belief = states.infer(inputs, ahead=0, rounds=4)
+    observed = states.observations(inputs).observed.squeeze(-1)
+    mean = belief.mean[-len(observed) :]
+    seen = mean[PADDING:][observed[PADDING:]]
+    deviation = float(belief.variance[PADDING:].mean().sqrt())
+    return learn_support(seen, deviation)
+
+
+def _joined(rows: Sequence[HeldOutForecasts]) -> HeldOutForecasts | None:
+    if not rows:
+        return None
+    return HeldOutForecasts(
+        held=HeldOut(
+            torch.cat([row.held.agent for row in rows]),
+            torch.cat([row.held.block for row in rows]),
+            torch.cat([row.held.outcome for row in rows]),
+        ),
+        base=concatenate([row.base for row in rows]),
+        states=concatenate([row.states for row in rows]),
+        unlinked=concatenate([row.unlinked for row in rows]),
+        parts=torch.cat([row.parts for row in rows]),
+        sharp_base=concatenate([row.sharp_base for row in rows]),
+        sharp_states=concatenate([row.sharp_states for row in rows]),
+    )
+
+
+def choose_weight(base: PredictiveDistribution, states: PredictiveDistribution, held: HeldOut) -> float:
+    """Weight of the states in the pool: the best on held-out outcomes if it passes the gate, else 0.
+
+    Args:
+        base: held-out forecasts of the base.
+        states: of the states.
+        held: the rows.
+    """
+    before = base.nll(held.outcome)
+    losses = {weight: pool(base, states, weight).nll(held.outcome) for weight in POOL_WEIGHTS}
+    best = min(losses, key=lambda weight: float(losses[weight].mean()))
+    return best if passes_gate(before - losses[best], held) else 0.0
+
+
+def _calibrated(
+    final: Predictor,
+    one_step: Predictor,
+    held: HeldOutForecasts | None,
+    held_out: str,
+    notes: Sequence[str],
+    inputs: ModelInputs,
+) -> FittedModel:
+    if held is None or not len(held.held):
+        nothing = inputs.x.new_zeros(0)
+        return FittedModel(final, one_step, 0.0, Fusion(), Temperature(), nothing, "nothing", (), tuple(notes))
+    weight = 0.0
+    if final.states is not None:
+        weight = choose_weight(held.base, held.states, held.held)
+    dim = 2 if final.states is None else max(2, final.states.axes.num_axes)
+    reliability = weight * held.parts[:, 1] + (1.0 - weight) * held.parts[:, 0]
+    scaled = scaled_entropy(concentration(reliability * held.parts[:, 2], dim), dim)
+    pooled = pool(held.base, held.states, weight)
+    sharp = pool(held.sharp_base, held.sharp_states, weight)
+    aleatoric = aleatoric_variance(sharp)
+    fusion = fit_fusion(scaled, aleatoric, pooled.squared_error(held.held.outcome))
+    total = fusion(scaled, aleatoric)
+    temperature = fit_temperature(pooled, total, held.held)
+    tempered = pooled.tempered(temperature.of(total))
+    scores = conformal_scores(tempered, held.held.outcome).sort().values
+    comparison = _compare(held, weight, final)
+    return FittedModel(final, one_step, weight, fusion, temperature, scores, held_out, comparison, tuple(notes))
+
+
+def _compare(held: HeldOutForecasts, weight: float, final: Predictor) -> tuple[ComparisonRow, ...]:
+    """Nested models on the held-out rows, each against the one before it."""
+    outcome = held.held.outcome
+    base = held.base.nll(outcome)
+    rows = [ComparisonRow("covariates", float(base.mean()), 0.0, 0.0)]
+    if final.states is None:
+        return tuple(rows)
+    shown = weight if weight > 0 else 0.5
+    before = base
+    steps = [("covariates + states", held.unlinked)]
+    if final.states.links is not None:
+        steps.append(("covariates + states + links", held.states))
+    for name, states in steps:
+        losses = pool(held.base, states, shown).nll(outcome)
+        gain = before - losses
+        error = clustered_error(gain, held.held.agent)
+        rows.append(ComparisonRow(name, float(losses.mean()), float(gain.mean()), error))
+        before = losses
+    return tuple(rows)

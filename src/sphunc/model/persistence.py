@@ -1,0 +1,106 @@
+"""Fitted values as one JSON document and named tensors: dataclasses are taken apart, and put together by name.
+
+Nothing is executed on reading: only the dataclasses registered here can be made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+
+import torch
+
+from sphunc._typing import Tensor
+from sphunc.errors import CheckpointError
+from sphunc.forecasting.distribution import Categorical, Gaussian
+from sphunc.model.axes import StateAxes
+from sphunc.model.base import BaseRegression, Standardiser
+from sphunc.model.beliefs import Support
+from sphunc.model.dynamics import Dynamics, Links
+from sphunc.model.fitting import ComparisonRow, FittedModel, HeldOutForecasts, Predictor
+from sphunc.model.readout import Readout
+from sphunc.model.states import FittedChains, StateModel
+from sphunc.model.structure import LinkPrior, StructurePosterior
+from sphunc.model.uncertainty import Fusion, HeldOut, Temperature
+
+CLASSES = {
+    kind.__name__: kind
+    for kind in (
+        BaseRegression,
+        Categorical,
+        ComparisonRow,
+        Dynamics,
+        FittedChains,
+        FittedModel,
+        Fusion,
+        Gaussian,
+        HeldOut,
+        HeldOutForecasts,
+        LinkPrior,
+        Links,
+        Predictor,
+        Readout,
+        Standardiser,
+        StateAxes,
+        StateModel,
+        StructurePosterior,
+        Support,
+        Temperature,
+    )
+}
+INFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def take_apart(value: object, name: str, tensors: dict[str, Tensor]) -> object:
+    """Turn a value into what JSON can hold; tensors go to ``tensors`` under dotted names.
+
+    Args:
+        value: dataclass, tensor, tuple, text, number or None.
+        name: of the value.
+        tensors: filled on the way.
+    """
+    if isinstance(value, torch.Tensor):
+        tensors[name] = value
+        return {"tensor": name}
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = type(value).__name__
+        if kind not in CLASSES:
+            raise TypeError(f"{kind} is not registered for saving")
+        entries = {f.name: take_apart(getattr(value, f.name), f"{name}.{f.name}", tensors) for f in fields(value)}
+        return {"class": kind, "fields": entries}
+    if isinstance(value, tuple | list):
+        return {"items": [take_apart(item, f"{name}.{k}", tensors) for k, item in enumerate(value)]}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise TypeError(f"{name} is a {type(value).__name__}, which cannot be saved")
+
+
+def put_together(document: object, tensors: Mapping[str, Tensor]) -> object:
+    """Return the value that :func:`take_apart` took apart.
+
+    Args:
+        document: what JSON held.
+        tensors: by dotted names.
+    """
+    if not isinstance(document, dict):
+        return document
+    if "tensor" in document:
+        name = str(document["tensor"])
+        if name not in tensors:
+            raise CheckpointError(f"tensor {name!r} is missing; the folder is damaged: copy it again")
+        return tensors[name]
+    if "items" in document:
+        return tuple(put_together(item, tensors) for item in document["items"])
+    if "float" in document:
+        return INFINITE[document["float"]]
+    kind = CLASSES.get(str(document.get("class")))
+    if kind is None:
+        raise CheckpointError(f"{document.get('class')!r} is no part of a model; the folder is damaged or foreign")
+    entries = {name: put_together(value, tensors) for name, value in document["fields"].items()}
+    try:
+        return kind(**entries)
+    except TypeError as error:
+        raise CheckpointError(f"{kind.__name__} does not fit what was saved ({error}); fit again") from None

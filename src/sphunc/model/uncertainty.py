@@ -1,0 +1,186 @@
+r"""Aleatoric part, monotone fusion and temperature; all learned on held-out outcomes.
+
+.. math:: U_{total} = g_\omega(U_{epi}, U_{alea}) = \omega_0 + \omega_1 U_{epi} + \omega_2 U_{alea}, \qquad
+          \omega_1, \omega_2 \ge 0
+
+fitted to held-out squared residuals (L_entropy of the paper), so that it ranks errors. The temperature
+:math:`\tau = \exp(a + b (U_{total} - \bar U))` acts only where it clearly helps on held-out outcomes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from scipy.optimize import nnls
+
+from sphunc._typing import Float, Int, Tensor
+from sphunc.forecasting.distribution import Categorical, PredictiveDistribution
+
+TEMPERATURES = tuple(math.exp(0.1 * k) for k in range(-5, 9))
+SLOPES = (0.0, 0.5, 1.0, 2.0)
+LEAST_EPISTEMIC_WEIGHT = 1e-3
+"""Weight of the epistemic part that is always there: the total never ignores it."""
+
+
+def aleatoric_variance(sharp: PredictiveDistribution) -> Float[Tensor, " agent"]:
+    """Variance of the outcome that would be left if the parameters were known.
+
+    Classes: :math:`1 - \\sum_c p_c^2`, the expected squared residual. Numbers: their mean variance.
+
+    Args:
+        sharp: predictive distribution without what is not known of parameters and states.
+    """
+    if isinstance(sharp, Categorical):
+        return 1.0 - sharp.probabilities.square().sum(-1)
+    return sharp.variance.mean(-1)
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """Monotone fusion of both parts.
+
+    Attributes:
+        intercept: omega_0.
+        epistemic: omega_1, at least 0.
+        aleatoric: omega_2, at least 0.
+    """
+
+    intercept: float = 0.0
+    epistemic: float = LEAST_EPISTEMIC_WEIGHT
+    aleatoric: float = 1.0
+
+    def __call__(
+        self, epistemic: Float[Tensor, " agent"], aleatoric: Float[Tensor, " agent"]
+    ) -> Float[Tensor, " agent"]:
+        """Total uncertainty.
+
+        Args:
+            epistemic: scaled to [0, 1].
+            aleatoric: variance of the outcome.
+        """
+        return self.intercept + self.epistemic * epistemic + self.aleatoric * aleatoric
+
+
+def fit_fusion(
+    epistemic: Float[Tensor, " row"], aleatoric: Float[Tensor, " row"], squared_error: Float[Tensor, " row"]
+) -> Fusion:
+    """Non-negative least squares of held-out squared residuals on both parts (Lawson and Hanson 1974).
+
+    Args:
+        epistemic: of each held-out row, scaled to [0, 1].
+        aleatoric: of each row.
+        squared_error: of its forecast.
+    """
+    if len(squared_error) < 10:
+        return Fusion()
+    design = torch.stack([torch.ones_like(epistemic), epistemic, aleatoric], 1)
+    weights, _ = nnls(design.cpu().numpy(), squared_error.cpu().numpy())
+    aleatoric_weight = max(float(weights[2]), 1e-2)
+    # The aleatoric part carries the sharpness of the forecast: the epistemic one may add to it, not drown it.
+    epistemic_weight = min(float(weights[1]), aleatoric_weight) + LEAST_EPISTEMIC_WEIGHT
+    return Fusion(float(weights[0]), epistemic_weight, aleatoric_weight)
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """How much sharper or wider forecasts become with their total uncertainty.
+
+    Attributes:
+        level: a.
+        slope: b, at least 0.
+        centre: mean total uncertainty.
+    """
+
+    level: float = 0.0
+    slope: float = 0.0
+    centre: float = 0.0
+
+    def of(self, total: Float[Tensor, " agent"]) -> Float[Tensor, " agent"]:
+        """Temperature of each forecast.
+
+        Args:
+            total: total uncertainty.
+        """
+        return torch.exp(self.level + self.slope * (total - self.centre))
+
+    @property
+    def is_neutral(self) -> bool:
+        """True where forecasts stay as they are."""
+        return self.level == 0.0 and self.slope == 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Held-out rows: which agent, which block of the hold-out, and the outcome.
+
+    Attributes:
+        agent: ``[n]``.
+        block: held-out origin or half of them; a gain must show in every block ``[n]``.
+        outcome: ``[n, C]``.
+    """
+
+    agent: Int[Tensor, " row"]
+    block: Int[Tensor, " row"]
+    outcome: Float[Tensor, "row output"]
+
+    def __len__(self) -> int:
+        """Return n."""
+        return len(self.agent)
+
+
+def clustered_error(gap: Float[Tensor, " row"], agent: Int[Tensor, " row"]) -> float:
+    """Standard error of a mean over rows, clustered by agent.
+
+    Args:
+        gap: value of each row.
+        agent: of each row.
+    """
+    if len(gap) < 2:
+        return math.inf
+    centred = gap - gap.mean()
+    _, place = agent.unique(return_inverse=True)
+    groups = int(place.max()) + 1
+    if groups < 2:
+        return math.inf
+    sums = gap.new_zeros(groups).index_add_(0, place, centred)
+    return float(sums.square().sum().sqrt()) / len(gap) * math.sqrt(groups / (groups - 1))
+
+
+def passes_gate(gain: Float[Tensor, " row"], held: HeldOut, errors: float = 2.0) -> bool:
+    """Say whether a gain in NLL exceeds so many standard errors and shows in every block of the hold-out.
+
+    Args:
+        gain: of each held-out row, in nats.
+        held: the rows.
+        errors: standard errors.
+    """
+    if len(gain) < 10 or float(gain.mean()) <= errors * clustered_error(gain, held.agent):
+        return False
+    return all(float(gain[held.block == block].mean()) > 0 for block in held.block.unique().tolist())
+
+
+def fit_temperature(distribution: PredictiveDistribution, total: Float[Tensor, " row"], held: HeldOut) -> Temperature:
+    """Temperature that fits held-out outcomes best, if it passes the gate; else none.
+
+    Args:
+        distribution: held-out forecasts.
+        total: their total uncertainty.
+        held: the rows.
+    """
+    before = distribution.nll(held.outcome)
+    centre = float(total.mean()) if len(total) else 0.0
+    spread = float(total.std()) if len(total) > 1 else 0.0
+    best = Temperature(centre=centre)
+    best_loss = float(before.mean()) if len(before) else 0.0
+    for level in TEMPERATURES:
+        for slope in SLOPES:
+            steep = slope / spread * 0.2 if spread > 0 else 0.0
+            candidate = Temperature(math.log(level), steep, centre)
+            loss = float(distribution.tempered(candidate.of(total)).nll(held.outcome).mean())
+            if loss < best_loss:
+                best = candidate
+                best_loss = loss
+    gain = before - distribution.tempered(best.of(total)).nll(held.outcome)
+    return best if passes_gate(gain, held) else Temperature(centre=centre)

@@ -1,0 +1,56 @@
+"""What the fit is worth, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sphunc.model.fitting import ComparisonRow, FittedModel
+
+CLEAR = 2.0
+"""Standard errors from which on a gain can be seen."""
+
+
+def describe_fit(model: FittedModel) -> str:
+    """Say what states and links add to a regression on the same covariates.
+
+    Args:
+        model: as fitted.
+    """
+    rows = {row.model: row for row in model.comparison}
+    if model.held_out == "nothing":
+        return "too few outcomes to hold any out: forecasts are those of a regression on covariates, not judged"
+    parts = [_states(model, rows.get("covariates + states"))]
+    links = rows.get("covariates + states + links")
+    if model.weight > 0:
+        parts.append(_links(links))
+    where = {"origins": "held-out times", "agents": "held-out agents"}[model.held_out]
+    return f"{'; '.join(part for part in parts if part)} (on {where})"
+
+
+def _states(model: FittedModel, row: ComparisonRow | None) -> str:
+    if model.num_axes == 0 or row is None:
+        return "features show nothing that persists, so that there are no states: forecasts are those of a regression"
+    if model.weight == 0:
+        return "states add nothing that can be seen to a regression on the same covariates, and are left out"
+    return f"states add {row.gain:.3f} nats to a regression on the same covariates"
+
+
+def _links(row: ComparisonRow | None) -> str:
+    if row is None:
+        return "nobody ever meets, so that there are no links"
+    if row.gain > CLEAR * row.error:
+        return f"links add {row.gain:.3f} nats"
+    return "links add nothing to the forecast that can be seen"
+
+
+def comparison_table(rows: Sequence[ComparisonRow]) -> str:
+    """Return the comparison as text, one line per model.
+
+    Args:
+        rows: of the comparison.
+    """
+    lines = ["model                          held-out NLL      gain    (error)"]
+    for row in rows:
+        change = "" if row.error == 0 else f"{row.gain:+10.4f}  ({row.error:.4f})"
+        lines.append(f"{row.model:<30} {row.nll:12.4f}{change}")
+    return "\n".join(lines)
