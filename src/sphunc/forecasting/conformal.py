@@ -8,6 +8,7 @@ if held-out and future outcomes are exchangeable; over time they are not quite.
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 import torch
 
@@ -38,23 +39,28 @@ def conformal_scores(
     return ((outcome - distribution.mean).abs() / distribution.variance.sqrt()).amax(-1)
 
 
-def conformal_threshold(scores: Float[Tensor, " row"], coverage: float) -> float:
+def conformal_threshold(scores: Float[Tensor, " row"], coverage: object) -> float:
     r"""The :math:`\lceil (n + 1) \gamma \rceil`-th smallest score; infinite where rows are too few.
 
     Args:
         scores: of held-out rows.
-        coverage: :math:`\gamma`, strictly between 0 and 1.
+        coverage: :math:`\gamma`, a number strictly between 0 and 1; anything else is refused.
     """
-    if isinstance(coverage, bool) or not isinstance(coverage, int | float):
-        raise ArgumentTypeError(
-            f"coverage={coverage!r} must be a number, got {type(coverage).__name__}; choose a share such as 0.9"
-        )
-    if not 0.0 < coverage < 1.0:
-        raise ArgumentError(f"coverage is {coverage}; choose a share strictly between 0 and 1, such as 0.9")
-    rank = math.ceil((len(scores) + 1) * coverage - 1e-9)
+    share = _checked_coverage(coverage)
+    rank = math.ceil((len(scores) + 1) * share - 1e-9)
     if rank > len(scores):
         return math.inf
     return float(scores.sort().values[rank - 1])
+
+
+def _checked_coverage(coverage: object) -> float:
+    if isinstance(coverage, bool) or not isinstance(coverage, Real):
+        kind = type(coverage).__name__
+        raise ArgumentTypeError(f"coverage={coverage!r} must be a number, got {kind}; choose a share such as 0.9")
+    share = float(coverage)
+    if not 0.0 < share < 1.0:
+        raise ArgumentError(f"coverage is {coverage}; choose a share strictly between 0 and 1, such as 0.9")
+    return share
 
 
 def conformal_sets(distribution: Categorical, threshold: float) -> Bool[Tensor, "*batch class"]:

@@ -174,6 +174,8 @@ def _check_shapes(forecast: Forecast) -> None:
     classes = len(forecast.class_names)
     if (forecast.probabilities is None) == (forecast.mean is None):
         raise ArgumentError("a forecast has either probabilities (classes) or mean and variance (numbers)")
+    if (forecast.mean is None) != (forecast.variance is None):
+        raise ArgumentError("a forecast of numbers has a mean and a variance, one of classes neither")
     numbers = 0 if forecast.mean is None else forecast.mean.shape[-1]
     if forecast.outcome_names and len(forecast.outcome_names) != numbers:
         raise ArgumentError(
