@@ -13,7 +13,14 @@ from sphunc._typing import Bool, Float, Int, Links
 from sphunc.discovery.candidates import CandidateLinks, all_pairs, candidate_links
 from sphunc.discovery.checks.decoys import against_decoys, draw_decoys
 from sphunc.discovery.graph import InfluenceGraph
-from sphunc.discovery.posterior.estimate import Problem, Settings, estimate, fit_settings
+from sphunc.discovery.posterior.estimate import (
+    Problem,
+    Settings,
+    components_of,
+    estimate,
+    fit_settings,
+    link_evidence,
+)
 from sphunc.discovery.posterior.links import CAP
 from sphunc.discovery.regression.panel import Panel, build_panel
 from sphunc.errors import ArgumentError, DataError
@@ -22,7 +29,13 @@ from sphunc.hypergraph import TemporalHypergraph, comembers
 SHORTEST = 3
 SHORTEST_FOR_TWO_LAGS = 6
 """With fewer times a second lag costs more rows than it can explain."""
+BEYOND_DOUBT = 4.0
+"""Standard errors by which a longer lag has to win: noise in the states lets it win by little."""
 MOST_AGENTS_FOR_ALL_PAIRS = 200
+LEAST_EFFECT = 0.2
+"""Default ``min_effect``, in standard errors."""
+TYPICAL_EFFECT = 0.3
+"""Coefficient that is meant where the verdict speaks of a typical link."""
 DETECTABLE = 4.0
 """Standard errors at which a link among many candidates is seen."""
 
@@ -48,10 +61,10 @@ def discover(
               c_2 \bar h^i_{t-1} + u_i + v_i \tau_t + e_t, \qquad e_t \sim N(0, \sigma_i^2 I)
 
     on standardised states without the mean of all agents at a time; :math:`\bar h^i` is the mean of the agent's groups.
-    Coefficients of the nuisance are shared by all agents up to a random inertia :math:`a_i`, level :math:`u_i` and trend
-    :math:`v_i`; noise variances are shrunk towards each other. All sets of parents :math:`S_i` of up to 7 among the 12
-    most promising candidates are enumerated, the others judged one by one; share and size of links are integrated over
-    their posterior, in which "no influence at all" has prior mass one half. See docs/structure.md.
+    Inertia :math:`a_i`, nuisance coefficients c, level :math:`u_i` and trend :math:`v_i` are random effects whose
+    variances all agents share; noise variances are shrunk towards each other. All sets of parents :math:`S_i` of up
+    to 7 among the 12 most promising candidates are enumerated, the others judged one by one; share and size of links
+    are integrated over their posterior, in which "no influence at all" has prior mass one half. See docs/structure.md.
 
     Args:
         latents: states, ``[T, N, D]``; plain scalar series are ``[T, N, 1]``.
@@ -95,16 +108,17 @@ def discover(
     problem, settings = choose_lags(problem, max_lag)
     result = estimate(problem, settings, problem.explained, seed, draw=True)
     fit = describe_fit(problem, settings)
-    if min_effect is None:
-        min_effect = 0.2 / max(fit["rows_per_target"], 1.0) ** 0.5
-    probability = result.probability * probability_above(result.strength, result.deviation, min_effect)
+    least = min_effect
+    if least is None:
+        least = LEAST_EFFECT / max(fit["rows_per_target"], 1.0) ** 0.5
+    probability = result.probability * probability_above(result.strength, result.deviation, least)
     probability = torch.where(links.required, torch.ones_like(probability), probability)
     diagnostics: dict[str, float] = {}
     is_explained = torch.isin(links.links[1], problem.explained) & ~panel.silent[links.links[0]]
     is_open = is_explained & ~links.required
     if calibrate:
         decoys = draw_decoys(problem, settings, seed)
-        probability[is_open] = against_decoys(probability[is_open], decoys)
+        probability[is_open] = against_decoys(probability[is_open], decoys, settings.reference)
         if diagnose and len(decoys):
             scale = float(is_open.sum()) / len(decoys)
             diagnostics["placebo_links"] = float(decoys[decoys > 0.5].sum()) * scale
@@ -131,7 +145,7 @@ def discover(
 
 
 def choose_lags(problem: Problem, max_lag: int | None) -> tuple[Problem, Settings]:
-    """Fit one lag, and more where their evidence wins by two standard errors over the targets.
+    """Take one lag, and more where their evidence wins by four standard errors over the targets.
 
     The target's own lags are the same in all arms: what persists in an agent would otherwise pass for a second lag of
     its sources.
@@ -144,21 +158,20 @@ def choose_lags(problem: Problem, max_lag: int | None) -> tuple[Problem, Setting
     longest = 2 if times >= SHORTEST_FOR_TWO_LAGS else 1
     if max_lag is not None:
         longest = min(max_lag, max(times - 2, 1))
-    one = replace(problem, lags=1, own_lags=1)
-    best = one, fit_settings(one)
-    if longest == 1:
-        return best
-    compared = replace(problem, lags=1, own_lags=longest)
-    evidence = fit_settings(compared).evidence
-    for lags in range(2, longest + 1):
-        longer = replace(problem, lags=lags, own_lags=longest)
-        settings = fit_settings(longer)
-        gain = settings.evidence - evidence
-        error = float(gain.std()) * len(gain) ** 0.5 if len(gain) > 1 else 0.0
-        if float(gain.sum()) > 2 * error and float(gain.sum()) > 2:
-            best = longer, settings
-            evidence = settings.evidence
-    return best
+    best = replace(problem, lags=1, own_lags=1)
+    if longest > 1:
+        shortest = replace(problem, lags=1, own_lags=longest)
+        components = components_of(shortest)
+        evidence = link_evidence(shortest, components)
+        for lags in range(2, longest + 1):
+            longer = replace(shortest, lags=lags)
+            candidate_evidence = link_evidence(longer, components)
+            gain = candidate_evidence - evidence
+            error = float(gain.std(correction=0)) * len(gain) ** 0.5
+            if float(gain.sum()) > BEYOND_DOUBT * error + 2:
+                best = longer
+                evidence = candidate_evidence
+    return best, fit_settings(best)
 
 
 def probability_above(
@@ -194,10 +207,13 @@ def describe_fit(problem: Problem, settings: Settings) -> dict[str, float]:
     ratio = components.scale / max(float(spread.square().mean()), 1e-12)
     detectable = DETECTABLE * (ratio / max(rows, 1e-9)) ** 0.5
     return {
-        "lags": problem.lags,
+        "lags": float(problem.lags),
         "level": components.level,
         "trend": components.trend,
-        "inertia": components.inertia,
+        "polygenic": components.polygenic,
+        "inertia": float(components.theta[0]),
+        "inertia_spread": float(components.spread[0]),
+        "neighbourhood_spread": float(components.spread[-1]),
         "noise_degrees": components.degrees,
         "error_inflation": components.inflation,
         "effective_dimension": panel.effective,
@@ -205,7 +221,7 @@ def describe_fit(problem: Problem, settings: Settings) -> dict[str, float]:
         "link_share": settings.share,
         "rows_per_target": rows,
         "detectable": detectable,
-        "rows_needed": rows * (detectable / max(settings.tau, 1e-9)) ** 2,
+        "rows_needed": rows * (detectable / TYPICAL_EFFECT) ** 2,
     }
 
 
@@ -219,7 +235,7 @@ def reversed_links(problem: Problem, seed: int) -> float:
     backwards = replace(problem, panel=problem.panel.reversed())
     settings = fit_settings(backwards)
     found = estimate(backwards, settings, backwards.explained).probability
-    found = against_decoys(found, draw_decoys(backwards, settings, seed))
+    found = against_decoys(found, draw_decoys(backwards, settings, seed), settings.reference)
     return float(found[found > 0.5].sum())
 
 

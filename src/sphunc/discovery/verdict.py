@@ -47,7 +47,8 @@ def _nothing_found(fit: Mapping[str, float | int]) -> str:
     needed = fit.get("rows_needed", 0)
     if needed > have > 0:
         return (
-            f"no link stands out: each agent has {have:.0f} rows (times x independent coordinates), and a typical link "
-            f"would take about {needed:.0f} to be seen; observe about {needed / have:.1f} times as many times"
+            f"no link stands out: each agent has {have:.0f} rows (times x independent coordinates), and a link of "
+            f"coefficient 0.3 would take about {needed:.0f} to be seen; observe about {needed / have:.1f} times as "
+            "many times"
         )
-    return "no link stands out: with these rows a link of notable size would have been seen"
+    return "no link stands out: with these rows a link of coefficient 0.3 would have been seen"

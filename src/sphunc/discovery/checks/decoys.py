@@ -7,7 +7,9 @@ is a link. The share of links among candidates of raw probability p is at least
 .. math:: q(p) = 1 - f_{decoy}(p) / f_{candidate}(p)
 
 (a local false discovery rate, Efron 2004, with an empirical null from knock-offs in the sense of Barber and Candes
-2015); the ratio is estimated by isotonic regression, with one decoy added to every level.
+2015); the ratio is estimated by isotonic regression, with an upper limit of the number of decoys at every level in the
+place of their number: levels are chosen where decoys happen to be few. Nothing is lowered below the prior: that decoys
+do as well as candidates is no evidence against a link.
 """
 
 from __future__ import annotations
@@ -23,8 +25,12 @@ from sphunc.discovery.regression.variance import spaced
 
 WANTED = 4000
 """Decoys that settle the comparison."""
-MOST_ROUNDS = 4
+MOST_ROUNDS = 8
 MOST_TARGETS = 400
+ORDER = 0.01
+"""Share of a level's probability that keeps the order within it."""
+LIMIT = 1.5
+"""Standard deviations of a Poisson count by which the number of decoys is raised."""
 
 
 def draw_decoys(problem: Problem, settings: Settings, seed: int) -> Float[Tensor, " decoy"]:
@@ -66,12 +72,15 @@ def wrong_times(times: int, generator: torch.Generator) -> Int[Tensor, " time"]:
     return order.roll(int(torch.randint(times, (1,), generator=generator)))
 
 
-def against_decoys(probability: Float[Tensor, " link"], decoys: Float[Tensor, " decoy"]) -> Float[Tensor, " link"]:
-    """Probabilities, lowered where decoys reach them as often as candidates do.
+def against_decoys(
+    probability: Float[Tensor, " link"], decoys: Float[Tensor, " decoy"], prior: float
+) -> Float[Tensor, " link"]:
+    """Probabilities, lowered towards the prior where decoys reach them as often as candidates do.
 
     Args:
         probability: raw, of the candidates.
         decoys: raw, of the decoys.
+        prior: probability of a link before the data.
     """
     if not len(decoys) or not len(probability):
         return probability
@@ -82,8 +91,10 @@ def against_decoys(probability: Float[Tensor, " link"], decoys: Float[Tensor, " 
     level = IsotonicRegression(y_min=0, y_max=1).fit(raw, is_candidate, sample_weight=weight).predict(raw)
     _, block = np.unique(level, return_inverse=True)
     candidates = np.bincount(block, is_candidate)
-    rivals = np.bincount(block, 1 - is_candidate) * decoy_weight
-    share = 1 - (rivals + decoy_weight) / np.maximum(candidates, 1e-12)
-    share = np.maximum.accumulate(np.clip(share, 0, 1))
+    count = np.bincount(block, 1 - is_candidate) + 1
+    expected = (count + LIMIT * np.sqrt(count)) * decoy_weight
+    share = 1 - expected / np.maximum(candidates, 1e-12)
+    share = np.maximum.accumulate(np.clip(share, prior, 1))
     bound = torch.as_tensor(share[block[: len(probability)]], dtype=probability.dtype, device=probability.device)
-    return torch.minimum(probability, bound)
+    # Links of one level stay in the order of their raw probabilities.
+    return torch.minimum(probability, bound * (1 - ORDER * (1 - probability)))

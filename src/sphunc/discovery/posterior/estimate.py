@@ -31,7 +31,11 @@ from sphunc.discovery.posterior.prior import (
     update,
 )
 from sphunc.discovery.regression.panel import Panel
-from sphunc.discovery.regression.variance import VarianceComponents, fit_variance_components, spaced
+from sphunc.discovery.regression.variance import (
+    VarianceComponents,
+    fit_variance_components,
+    spaced,
+)
 
 POOLED_TARGETS = 200
 """Targets that suffice to estimate share and size of links."""
@@ -43,6 +47,9 @@ NEGLIGIBLE = 0.02
 """Sizes of coefficients that are less probable than this are left out."""
 MOST_DRAWS = 128_000_000
 """Bytes of structure draws; larger candidate lists are sampled link by link."""
+COMPARED_TARGETS = 100
+DECISIVE = 2.0
+"""Nats by which links have to explain what the mean of the neighbourhood explains, for it to be left out."""
 INFLATION_WEIGHT = 30.0
 """Candidates that the model's own standard errors count, when their inflation is estimated."""
 LARGEST_INFLATION = 20.0
@@ -131,48 +138,79 @@ def moments_of(
     )
 
 
-def fit_settings(problem: Problem, *, inflation: float | None = None) -> Settings:
+def fit_settings(problem: Problem) -> Settings:
     """Estimate variances, the inflation of errors, and the posterior over share and size of links.
 
     Args:
         problem: panel and candidates.
-        inflation: of squared errors, if it is known already.
     """
     targets = problem.explained
-    components = fit_variance_components(problem.panel, targets, problem.own_lags)
+    references = references_of(problem)
+    components = components_of(problem)
     some = spaced(targets, POOLED_TARGETS)
-    counts = problem.candidates.counts[targets].double()
-    mean_candidates = float(counts.mean()) * problem.lags if len(targets) else 1.0
-    device = problem.panel.values.device
-    references = [reference_prior(mean_candidates, tau, device) for tau in SLABS]
-    if inflation is None:
-        inflation = error_inflation(problem, components, some, references[-2])
-    components = replace(components, inflation=inflation)
-    likelihoods: list[list[Tensor]] = [[] for _ in SLABS]
-    for batch in batches(problem, some):
+    inflation = error_inflation(problem, components, some, references[-2])
+    return _link_posterior(problem, replace(components, inflation=inflation), some, references)
+
+
+def references_of(problem: Problem) -> list[LinkPrior]:
+    """Priors over the share of links before the data, one per size of coefficients.
+
+    Args:
+        problem: panel and candidates.
+    """
+    counts = problem.candidates.counts[problem.explained].double()
+    mean_candidates = float(counts.mean()) * problem.lags
+    return [reference_prior(mean_candidates, tau, counts.device) for tau in SLABS]
+
+
+def components_of(problem: Problem) -> VarianceComponents:
+    """Variance components; the mean of the groups stays in unless sparse links explain the same better.
+
+    Args:
+        problem: panel and candidates.
+    """
+    targets = problem.explained
+    without, components = fit_variance_components(problem.panel, problem.candidates, targets, problem.own_lags)
+    if not problem.panel.has_groups or float(components.spread[-1]) == 0:
+        return without
+    gain = link_evidence(problem, without) - link_evidence(problem, components)
+    if float(gain.sum()) > DECISIVE:
+        return without
+    return components
+
+
+def link_evidence(problem: Problem, components: VarianceComponents) -> Tensor:
+    """Log evidence of some targets under sparse links, at one size of coefficients and without inflation.
+
+    Args:
+        problem: panel and candidates.
+        components: what all agents share.
+    """
+    few = spaced(problem.explained, COMPARED_TARGETS)
+    return _link_posterior(problem, components, few, references_of(problem)[-2:-1]).evidence
+
+
+def _link_posterior(
+    problem: Problem, components: VarianceComponents, targets: Tensor, references: list[LinkPrior]
+) -> Settings:
+    """Posterior over share and size of links, and the evidence of every target."""
+    tables: list[list[Tensor]] = [[] for _ in references]
+    bases = []
+    for batch in batches(problem, targets):
         sources, position = problem.candidates.table(batch)
         moments = moments_of(problem, components, batch, sources, position)
-        for place, reference in enumerate(references):
-            likelihoods[place].append(_share_likelihood(moments, reference))
-    posteriors = []
-    evidence = []
-    tables = [torch.cat(table) if table else torch.zeros(0, 1) for table in likelihoods]
-    for reference, table in zip(references, tables, strict=True):
-        if not len(table):
-            posteriors.append(reference)
-            evidence.append(0.0)
-            continue
-        posterior, value = update(reference, table.sum(0))
-        posteriors.append(posterior)
-        evidence.append(value)
-    weights = mixture_weights(evidence)
-    kept = [(p, w) for p, w in zip(posteriors, weights, strict=True) if w > NEGLIGIBLE]
-    total = sum(w for _, w in kept)
-    best = max(range(len(evidence)), key=lambda k: evidence[k])
-    per_target = torch.zeros(0, dtype=torch.double)
-    if len(tables[best]):
-        per_target = torch.logsumexp(tables[best] + posteriors[best].weight.log(), 1)
-    return Settings(components, tuple((p, w / total) for p, w in kept), references[0].mean, per_target)
+        bases.append(moments.base)
+        for table, reference in zip(tables, references, strict=True):
+            table.append(_share_likelihood(moments, reference))
+    joined = [torch.cat(table) for table in tables]
+    updated = [update(reference, table.sum(0)) for reference, table in zip(references, joined, strict=True)]
+    weights = mixture_weights([value for _, value in updated])
+    heavy = [(prior, w) for (prior, _), w in zip(updated, weights, strict=True) if w > NEGLIGIBLE]
+    total = sum(w for _, w in heavy)
+    best = max(range(len(weights)), key=lambda k: weights[k])
+    evidence = torch.cat(bases) + torch.logsumexp(joined[best] + updated[best][0].weight.log(), 1)
+    priors = tuple((prior, w / total) for prior, w in heavy)
+    return Settings(components, priors, references[0].mean, evidence)
 
 
 def _share_likelihood(moments: Moments, reference: LinkPrior) -> Tensor:

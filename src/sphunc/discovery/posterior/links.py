@@ -10,9 +10,14 @@ from torch import Tensor
 from sphunc._typing import Bool, Float, Int
 from sphunc.discovery.posterior.parent_sets import SubsetTree, subset_evidence, subset_tree, systematic_sets
 from sphunc.discovery.posterior.prior import LinkPrior
-from sphunc.discovery.regression.design import row_whitener, source_columns, target_rows
+from sphunc.discovery.regression.design import source_columns, target_rows, whiten_rows
 from sphunc.discovery.regression.panel import Panel
-from sphunc.discovery.regression.variance import VarianceComponents, posterior_noise, without_shared
+from sphunc.discovery.regression.variance import (
+    VarianceComponents,
+    posterior_noise,
+    t_log_density,
+    without_shared,
+)
 
 SCREEN = 12
 """Candidates per target that are enumerated."""
@@ -41,6 +46,7 @@ class Moments:
         degrees: ``[B]`` nu + n.
         usable: ``[B, C]`` columns that can be parents.
         required: ``[B, C]`` columns of required links.
+        base: ``[B]`` log density of the outcome without links.
     """
 
     matrix: Tensor
@@ -53,6 +59,7 @@ class Moments:
     degrees: Tensor
     usable: Tensor
     required: Tensor
+    base: Tensor
 
 
 def target_moments(
@@ -79,23 +86,21 @@ def target_moments(
         source_times: time at which sources are read in place of each time (a placebo).
     """
     rows = target_rows(panel, targets, own_lags)
-    whiten = row_whitener(rows.weight, components.level, components.trend)
     share = panel.effective / panel.shape[2] / components.inflation
-    fixed = whiten(torch.cat([rows.nuisance, rows.outcome.unsqueeze(1)], 1))
-    columns = whiten(source_columns(panel, sources, rows, lags, source_times))
+    shape = rows.weight, components.level, components.trend
+    fixed = whiten_rows(torch.cat([rows.nuisance, rows.outcome.unsqueeze(1)], 1), *shape)
+    columns = whiten_rows(source_columns(panel, sources, rows, lags, source_times), *shape)
     usable = ((sources >= 0) & ~panel.silent[sources.clamp(min=0)] | required).repeat(1, lags)
     required = required.repeat(1, lags)
 
-    # Outcome without its shared part; own lags keep a deviation of their own, which is integrated out.
+    # Outcome without its shared part; each agent's own deviations from it are integrated out.
     own = without_shared(share * (fixed @ fixed.mT).double(), components.theta)
-    keep = [*range(own_lags), own.shape[1] - 1]
-    own = own[:, keep][:, :, keep]
-    scale = torch.full_like(own[:, 0, 0], components.scale / max(components.inertia, 1e-12))
+    width = len(components.theta)
     weights = torch.cat([-components.theta, components.theta.new_ones(1)]).to(fixed)
     outcome = (weights[:, None] * fixed).sum(1, keepdim=True)
-    known = torch.cat([fixed[:, :own_lags], outcome], 1)
-    with_known = share * (columns @ known.mT).double()
-    ridged = own[:, :-1, :-1] + torch.diag_embed(scale[:, None].expand(-1, own_lags))
+    with_known = share * (columns @ torch.cat([fixed[:, :width], outcome], 1).mT).double()
+    ridge = components.scale / components.spread.clamp(min=1e-12)
+    ridged = own[:, :-1, :-1] + torch.diag(ridge)
     inverse = torch.linalg.inv_ex(ridged).inverse
     to_own = with_known[:, :, :-1]
     projected = to_own @ inverse
@@ -110,13 +115,13 @@ def target_moments(
     cross = torch.where(usable, cross, torch.zeros_like(cross))
 
     # Only the best columns by themselves are taken where there are very many.
-    width = min(WIDEST, columns.shape[1])
+    most = min(WIDEST, columns.shape[1])
     score = torch.where(usable, cross.square() / square.clamp(min=1e-300), torch.full_like(square, -1.0))
     score = torch.where(required, torch.full_like(score, torch.inf), score)
-    taken = score.topk(width, dim=1).indices.sort(1).values
-    if width < columns.shape[1]:
+    taken = score.topk(most, dim=1).indices.sort(1).values
+    if most < columns.shape[1]:
         columns = columns.gather(1, taken.unsqueeze(-1).expand(-1, -1, columns.shape[2]))
-        to_own = to_own.gather(1, taken.unsqueeze(-1).expand(-1, -1, own_lags))
+        to_own = to_own.gather(1, taken.unsqueeze(-1).expand(-1, -1, to_own.shape[2]))
         projected = to_own @ inverse
     block = share * (columns @ columns.mT).double() - projected @ to_own.mT
     end = cross.gather(1, taken)
@@ -127,8 +132,23 @@ def target_moments(
     count = share * panel.shape[2] * rows.weight.sum(1).double()
     prior_squares = torch.full_like(count, components.degrees * components.scale)
     noise = posterior_noise(rss, count, components.degrees, components.scale)
+    determinant = torch.linalg.slogdet(ridged).logabsdet - ridge.log().sum()
+    scatter = torch.log1p(rows.weight.sum(1).double() * components.level)
+    scatter = scatter + torch.log1p(rows.weight.sum(1).double() * components.trend)
+    base = t_log_density(rss, count, components.degrees, components.scale)
+    base = base - 0.5 * (determinant + share * panel.shape[2] * scatter)
     return Moments(
-        matrix, taken, square, cross, count, noise, prior_squares, components.degrees + count, usable, required
+        matrix=matrix,
+        taken=taken,
+        square=square,
+        cross=cross,
+        count=count,
+        noise=noise,
+        prior_squares=prior_squares,
+        degrees=components.degrees + count,
+        usable=usable,
+        required=required,
+        base=base,
     )
 
 

@@ -1,9 +1,9 @@
 r"""How many links there are and how strong: a posterior over share and size, from the evidence of all targets at once.
 
-The share :math:`\pi` of candidates that are links has a spike at (nearly) zero with mass one half, "no influence in this
-panel", and is log-uniform between 0.01 and 8 parents per agent otherwise; coefficients of links are
-:math:`N(0, \tau^2)`. The marginal likelihood of a target is a polynomial in the odds of :math:`\pi` with the evidence of
-its parent sets as coefficients, so that shares are integrated out on a grid and not plugged in.
+The share :math:`\pi` of candidates that are links has a spike at (nearly) zero with mass one half, "no influence in
+this panel", and is log-uniform between 0.01 and 8 parents per agent otherwise; coefficients of links are
+:math:`N(0, \tau^2)`. The marginal likelihood of a target is a polynomial in the odds of :math:`\pi` with the evidence
+of its parent sets as coefficients, so that shares are integrated out on a grid and not plugged in.
 """
 
 from __future__ import annotations

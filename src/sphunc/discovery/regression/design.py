@@ -91,81 +91,56 @@ def source_columns(
     return columns * rows.weight[:, None, :, None]
 
 
-def row_covariance(weight: Float[Tensor, "batch row"], level: float, trend: float) -> Float[Tensor, "batch row row"]:
-    r"""Covariance of the rows over the noise variance, :math:`I + \phi_0 1 1' + \phi_1 \tau\tau'`.
-
-    Args:
-        weight: 1 for rows in use; the others are left out.
-        level: variance ratio of the persistent level.
-        trend: variance ratio of the trend; time is scaled to mean 0 and variance 1 over all rows.
-    """
-    count = weight.shape[1]
-    time = torch.arange(count, dtype=weight.dtype, device=weight.device)
-    time = (time - time.mean()) / time.std(correction=0).clamp(min=1e-6)
-    pair = weight.unsqueeze(2) * weight.unsqueeze(1)
-    identity = torch.eye(count, dtype=weight.dtype, device=weight.device)
-    return identity + pair * (level + trend * time[:, None] * time[None, :])
-
-
-@dataclass(frozen=True, eq=False)
-class RowWhitener:
-    """Inverse Cholesky factors of the row covariances, one per pattern of rows in use.
-
-    Attributes:
-        factor: ``[P, n, n]``.
-        log_determinant: ``[P]`` of the covariances.
-        pattern: ``[B]`` which one each target has.
-    """
-
-    factor: Tensor
-    log_determinant: Tensor
-    pattern: Tensor
-
-    def __call__(self, columns: Float[Tensor, "batch column row dim"]) -> Float[Tensor, "batch column rest"]:
-        """Whiten the rows, and flatten rows and coordinates."""
-        if len(self.factor) == 1:
-            whitened = self.factor[0] @ columns
-        else:
-            whitened = self.factor[self.pattern].unsqueeze(1) @ columns
-        return whitened.flatten(2)
-
-
-def row_whitener(weight: Float[Tensor, "batch row"], level: float, trend: float) -> RowWhitener:
-    """Prepare the whitening of targets whose rows in use are ``weight``.
+def time_basis(weight: Float[Tensor, "batch row"]) -> Float[Tensor, "batch 2 row"]:
+    """Orthonormal level and trend over the rows in use; zero where there are too few rows for one.
 
     Args:
         weight: 1 for rows in use.
-        level: variance ratio of the persistent level.
-        trend: variance ratio of the trend.
     """
-    patterns, index = torch.unique(weight, dim=0, return_inverse=True)
-    factor = torch.linalg.cholesky(row_covariance(patterns.double(), level, trend))
-    identity = torch.eye(weight.shape[1], dtype=torch.double, device=weight.device).expand_as(factor)
-    inverse = torch.linalg.solve_triangular(factor, identity, upper=False)
-    determinant = 2 * factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-    return RowWhitener(inverse.to(weight), determinant, index)
+    count = weight.sum(1, keepdim=True)
+    time = torch.arange(weight.shape[1], dtype=weight.dtype, device=weight.device)
+    centred = (time - (weight * time).sum(1, keepdim=True) / count.clamp(min=1)) * weight
+    basis = torch.stack([weight, centred], 1)
+    size = basis.square().sum(2, keepdim=True)
+    return torch.where(size > 0, basis / size.clamp(min=1e-12).sqrt(), torch.zeros_like(basis))
+
+
+def whiten_rows(
+    columns: Float[Tensor, "batch column row dim"], weight: Float[Tensor, "batch row"], level: float, trend: float
+) -> Float[Tensor, "batch column rest"]:
+    r"""Whiten rows of covariance :math:`I + n\phi_0 b_0 b_0' + n\phi_1 b_1 b_1'`, and flatten rows and coordinates.
+
+    Args:
+        columns: zero in rows that are not in use.
+        weight: 1 for the n rows in use.
+        level: variance of the persistent level over that of the noise, phi_0.
+        trend: the same of a trend of mean square 1, phi_1.
+    """
+    basis = time_basis(weight)
+    count = weight.sum(1)
+    variance = torch.stack([1 + count * level, 1 + count * trend], 1)
+    taken = (1 - variance.rsqrt()).unsqueeze(2) * basis
+    projection = torch.einsum("bar,bcrd->bcad", basis, columns)
+    return (columns - torch.einsum("bar,bcad->bcrd", taken, projection)).flatten(2)
 
 
 def eliminate(
-    moments: Float[Tensor, "batch column column"],
-    ridge: Float[Tensor, " batch"],
-    count: int,
+    moments: Float[Tensor, "batch column column"], ridge: Float[Tensor, " first"]
 ) -> tuple[Float[Tensor, "batch rest rest"], Float[Tensor, " batch"]]:
-    r"""Integrate the first ``count`` columns out, each with a Gaussian prior: Schur pivots with a ridge.
+    r"""Integrate the first columns out, each with a Gaussian prior: Schur pivots with a ridge.
 
     Args:
         moments: cross products of all columns.
-        ridge: noise variance over prior variance of the coefficients; infinite leaves the columns out.
-        count: columns to integrate out.
+        ridge: noise variance over prior variance of the coefficients of the columns to integrate out.
 
     Returns:
         What is left, and :math:`\sum \log(\text{pivot} / \text{ridge})`.
     """
     log_pivots = moments.new_zeros(moments.shape[0])
-    for _ in range(count):
-        shrunk = moments[:, 0, 0] / ridge
+    for value in ridge:
+        square = moments[:, 0, 0].clamp(min=0)
         row = moments[:, 0, 1:]
-        gain = 1 / (moments[:, 0, 0] + ridge)
-        moments = moments[:, 1:, 1:] - row[:, :, None] * (row * gain[:, None])[:, None, :]
-        log_pivots = log_pivots + torch.log1p(shrunk)
+        scaled = row / (square + value)[:, None]
+        moments = moments[:, 1:, 1:] - row[:, :, None] * scaled[:, None, :]
+        log_pivots = log_pivots + torch.log1p(square / value)
     return moments, log_pivots

@@ -18,8 +18,6 @@ from sphunc.hypergraph import TemporalHypergraph
 
 FEWEST_FOR_TIME_MEANS = 20
 """With fewer agents the mean over agents at a time is mostly the agent itself, and stays in."""
-SCALE_DEGREES = 4.0
-"""Rows that the scale of all agents counts beside each agent's own, for scalar series."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +30,7 @@ class Panel:
         neighbourhood: ``[N, T, D]`` mean state of an agent's co-members, or of its candidates.
         silent: ``[N]`` True for agents that never change.
         effective: independent coordinates that the D are worth.
+        has_groups: whether neighbourhoods are groups that meet; else only their first state is used.
     """
 
     values: Tensor
@@ -39,6 +38,7 @@ class Panel:
     neighbourhood: Tensor
     silent: Tensor
     effective: float
+    has_groups: bool = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -102,7 +102,7 @@ def build_panel(
         neighbourhood = candidate_mean(values, observed, links)
     else:
         neighbourhood = group_mean(values, observed, data)
-    return Panel(values, observed, neighbourhood, silent, effective)
+    return Panel(values, observed, neighbourhood, silent, effective, data is not None)
 
 
 def never_changes(
@@ -122,19 +122,26 @@ def never_changes(
 
 
 def _scale_each_agent(values: Tensor, present: Tensor) -> Tensor:
-    """Centre every series; divide by its standard deviation, shrunk towards the typical one."""
+    """Centre every series; divide by its standard deviation, shrunk as far as sampling error asks.
+
+    Log variances are normal around a common mean, with the sampling variance psi'(d/2) of d degrees of freedom.
+    """
     weight = present.unsqueeze(-1).to(values.dtype)
     rows = weight.sum(1, keepdim=True).clamp(min=1)
     values = (values - (values * weight).sum(1, keepdim=True) / rows) * weight
-    squares = values.square().sum((1, 2), keepdim=True)
-    degrees = (rows - 1).clamp(min=0) * values.shape[2]
-    variance = squares / degrees.clamp(min=1)
-    changing = variance[squares > 0]
-    if not changing.numel():
+    squares = values.square().sum((1, 2))
+    degrees = ((rows[:, 0, 0] - 1).clamp(min=1) * values.shape[2]).double()
+    changing = squares > 0
+    if not bool(changing.any()):
         return values
-    typical = changing.median()
-    shrunk = (SCALE_DEGREES * typical + squares) / (SCALE_DEGREES + degrees)
-    return values / shrunk.sqrt()
+    log_variance = torch.log(squares[changing].double() / degrees[changing])
+    sampling = torch.special.polygamma(1, degrees[changing] / 2)
+    centre = log_variance.mean()
+    between = ((log_variance - centre).square().mean() - sampling.mean()).clamp(min=0)
+    shrunk = centre + between / (between + sampling) * (log_variance - centre)
+    scale = torch.ones_like(squares)
+    scale[changing] = (0.5 * shrunk).exp().to(scale)
+    return values / scale[:, None, None]
 
 
 def _without_time_means(values: Tensor, present: Tensor, silent: Tensor) -> Tensor:
