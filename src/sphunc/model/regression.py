@@ -47,7 +47,8 @@ def fit_multinomial(
         penalty: ridge penalty :math:`\lambda_d` of each column.
         weight: :math:`w_n` of each row.
         start: coefficients to start from.
-        tolerance: size of the remaining gradient, in units of posterior standard deviations, at which the search ends.
+        tolerance: at which the search ends: remaining gradient, in units of posterior deviations,
+            over the square root of the total weight. Half its square is lost per row and column.
     """
     design = with_intercept(z)
     penalties = _penalties(penalty).unsqueeze(1)
@@ -84,7 +85,8 @@ def fit_multinomial(
         options={"maxiter": MOST_ITERATIONS, "gtol": tolerance / scale, "ftol": 1e-12, "maxcor": 20},
     )
     whitened = torch.from_numpy(found.x).to(design).view(shape)
-    return torch.linalg.solve_triangular(factor.mT, whitened, upper=True)
+    # Rows first, as a file gives them back: products in another order would differ in the last bit.
+    return torch.linalg.solve_triangular(factor.mT, whitened, upper=True).contiguous()
 
 
 def _smoothed_frequencies(
@@ -100,9 +102,9 @@ def multinomial_covariance(
     penalty: Float[Tensor, " column"],
     weight: Float[Tensor, " row"],
 ) -> Float[Tensor, "class column_and_one column_and_one"]:
-    r"""Laplace covariance of each class's coefficients, :math:`(Z^\top \mathrm{diag}(w p_c (1 - p_c)) Z + \Lambda)^{-1}`.
+    r"""Laplace covariance of each class's coefficients, blocks between classes left out.
 
-    Blocks between classes are left out.
+    .. math:: (Z^\top \mathrm{diag}(w p_c (1 - p_c)) Z + \Lambda)^{-1}
 
     Args:
         z: covariates of the training rows.
@@ -189,7 +191,8 @@ def widened_softmax(
 
     .. math:: E\,\mathrm{softmax}_c \approx \mathrm{softmax}_c\big(\mu_c / \sqrt{1 + \pi v_c / 8}\big)
 
-    with logits centred first (Lu, Ie and Sha 2021, after MacKay 1992). More variance never makes it sharper.
+    with logits centred first (Lu, Ie and Sha 2021, after MacKay 1992). More variance of all logits
+    alike never makes it sharper.
 
     Args:
         logits: means :math:`\mu`.
