@@ -65,26 +65,41 @@ class _Columns:
         return f"{self.kind} {self.names[column]!r}"
 
 
-def suspicions(data: TemporalHypergraph) -> tuple[str, ...]:
+KINDS = ("gaps", "codes", "wild", "constant", "duplicates")
+"""What :func:`suspicions` looks for."""
+
+
+def suspicions(data: TemporalHypergraph, kinds: tuple[str, ...] = KINDS) -> tuple[str, ...]:
     """Say what in ``data`` looks like a mistake, one plain sentence each; empty for data without any.
 
     Looked for are gaps in a regular calendar, codes for missing values (-99, 999), wild values, features that never
     change, and agents that are the same as another one in everything.
+
+    Args:
+        data: as it was read.
+        kinds: what to look for.
 
     Example:
         >>> from sphunc.hypergraph import assemble
         >>> suspicions(assemble(times=[1, 2, 3, 5], node_ids=["a"]))[0].split(":")[0]
         'time 4 is missing between 1 and 5, whose other steps are equal'
     """
+    found: list[str] = []
     features = _features(data)
-    outcomes = _outcomes(data)
-    found = _gap_sentences(data) + _class_code_sentences(data)
-    for columns in (features, outcomes):
+    if "gaps" in kinds:
+        found += _gap_sentences(data)
+    if "codes" in kinds:
+        found += _class_code_sentences(data)
+    for columns in (features, _outcomes(data)):
         codes = _find_codes(columns)
-        found += _code_sentences(columns, codes)
-        found += _wild_sentences(data, _without(columns, codes))
-    found += _constant_sentences(features)
-    found += _duplicate_sentences(data, features)
+        if "codes" in kinds:
+            found += _code_sentences(columns, codes)
+        if "wild" in kinds:
+            found += _wild_sentences(data, _without(columns, codes))
+    if "constant" in kinds:
+        found += _constant_sentences(features)
+    if "duplicates" in kinds:
+        found += _duplicate_sentences(data, features)
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ that were not observed are expected by a factor model; what they leave open adds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from scipy.sparse.csgraph import connected_components
@@ -113,6 +113,39 @@ class StateAxes:
         return added
 
 
+def reduce_features(axes: StateAxes, inputs: ModelInputs) -> ModelInputs:
+    """Return inputs whose features are what is said along the axes, and the remainder.
+
+    Args:
+        axes: learned from training times.
+        inputs: with the features that these were learned from.
+    """
+    value, _, observed = axes.observe(inputs)
+    x = torch.cat([value, axes.remainder(inputs).unsqueeze(-1)], -1)
+    mask = observed.unsqueeze(-1).expand_as(x)
+    return replace(inputs, x=torch.where(mask, x, 0.0), x_mask=mask)
+
+
+def principal_axes(inputs: ModelInputs, most: int) -> StateAxes | None:
+    """Leading principal directions of the features, for features of which nothing persists; None without any.
+
+    Args:
+        inputs: training times.
+        most: at most this many.
+    """
+    found = _standardised(inputs)
+    if found is None:
+        return None
+    filled, mask, statistics = found
+    mean, scale, loadings, uniqueness, varies = statistics
+    seen = filled[mask.any(-1)]
+    _, size, directions = torch.linalg.svd(seen - seen.mean(0), full_matrices=False)
+    kept = min(most, int((size > 1e-6 * size[0]).sum()))
+    deviation = size[:kept] / len(seen) ** 0.5
+    ones = torch.ones_like(deviation)
+    return StateAxes(mean, scale, loadings, uniqueness, directions[:kept].mT / deviation, varies, ones, ones)
+
+
 def _leading_direction(
     loadings: Float[Tensor, "feature factor"],
     uniqueness: Float[Tensor, " feature"],
@@ -134,20 +167,11 @@ def learn_axes(inputs: ModelInputs, most: int = MOST_AXES) -> StateAxes | None:
         inputs: training times.
         most: at most this many axes.
     """
-    mask = inputs.x_mask
-    count = mask.sum((0, 1))
-    if not bool((count > 1).any()) or inputs.num_times < 2:
+    found = _standardised(inputs)
+    if found is None or inputs.num_times < 2:
         return None
-    mean = inputs.x.sum((0, 1)) / count.clamp(min=1)
-    variance = (torch.where(mask, inputs.x - mean, 0.0).square()).sum((0, 1)) / count.clamp(min=1)
-    size = inputs.x.abs().amax((0, 1))
-    varies = variance.sqrt() > 1e-8 * size.clamp(min=1e-30)
-    if not bool(varies.any()):
-        return None
-    scale = torch.where(varies, variance.sqrt(), 1.0)
-    x = torch.where(mask & varies, (inputs.x - mean) / scale, 0.0)
-    loadings, uniqueness = learn_factors(x.flatten(0, 1), mask.flatten(0, 1))
-    filled = fill(x, mask, loadings, uniqueness)
+    filled, mask, statistics = found
+    mean, scale, loadings, uniqueness, varies = statistics
     in_block = _main_block(filled.flatten(0, 1), varies)
     observed = (mask & in_block).any(-1)
     both = observed[1:] & observed[:-1]
@@ -159,6 +183,27 @@ def learn_axes(inputs: ModelInputs, most: int = MOST_AXES) -> StateAxes | None:
     embedded = torch.zeros(len(in_block), plane.shape[1]).to(plane)
     embedded[in_block] = plane
     return _rotated(filled, observed, embedded, (mean, scale, loadings, uniqueness, in_block))
+
+
+Statistics = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+
+
+def _standardised(inputs: ModelInputs) -> tuple[Tensor, Tensor, Statistics] | None:
+    """Standardised and imputed features, their mask, and mean, scale, loadings, uniqueness, which of them vary."""
+    mask = inputs.x_mask
+    count = mask.sum((0, 1))
+    if not bool((count > 1).any()):
+        return None
+    mean = inputs.x.sum((0, 1)) / count.clamp(min=1)
+    variance = torch.where(mask, inputs.x - mean, 0.0).square().sum((0, 1)) / count.clamp(min=1)
+    size = inputs.x.abs().amax((0, 1))
+    varies = variance.sqrt() > 1e-8 * size.clamp(min=1e-30)
+    if not bool(varies.any()):
+        return None
+    scale = torch.where(varies, variance.sqrt(), 1.0)
+    x = torch.where(mask & varies, (inputs.x - mean) / scale, 0.0)
+    loadings, uniqueness = learn_factors(x.flatten(0, 1), mask.flatten(0, 1))
+    return fill(x, mask, loadings, uniqueness), mask, (mean, scale, loadings, uniqueness, varies)
 
 
 def _main_block(x: Float[Tensor, "row feature"], varies: Bool[Tensor, " feature"]) -> Bool[Tensor, " feature"]:
@@ -203,7 +248,7 @@ def _rotated(
     x: Float[Tensor, "time agent feature"],
     observed: Bool[Tensor, "time agent"],
     plane: Float[Tensor, "feature rank"],
-    statistics: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
+    statistics: Statistics,
 ) -> StateAxes | None:
     """Turn the plane to the eigenvectors of the observation noise, scale all axes alike, drop those without signal."""
     mean, scale, loadings, uniqueness, in_block = statistics

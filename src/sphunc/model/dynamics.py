@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
+from scipy.optimize import minimize
 
 from sphunc._typing import Float, Int, Tensor
 from sphunc.hypergraph.incidence import Incidence
@@ -288,35 +290,37 @@ def _axis_prior(logs: Mapping[str, Tensor]) -> Tensor:
 def minimise(
     loss: Callable[[Mapping[str, Tensor]], Tensor], start: Mapping[str, Tensor], iterations: int
 ) -> dict[str, Tensor]:
-    """Minimise a smooth function of named tensors by L-BFGS with a strong Wolfe line search.
+    """Minimise a smooth function of named tensors by L-BFGS, with gradients by automatic differentiation.
 
     Args:
         loss: the function.
         start: where to begin.
         iterations: at most this many.
     """
-    free = {name: value.detach().clone().requires_grad_() for name, value in start.items()}
-    optimiser = torch.optim.LBFGS(
-        list(free.values()),
-        max_iter=iterations,
-        history_size=20,
-        line_search_fn="strong_wolfe",
-        tolerance_change=1e-7,
-        tolerance_grad=1e-6,
+    sizes = [value.numel() for value in start.values()]
+    like = next(iter(start.values()))
+    first = torch.cat([value.flatten() for value in start.values()])
+
+    def unpack(flat: Tensor) -> dict[str, Tensor]:
+        parts = flat.split(sizes)
+        return {name: part.view(value.shape) for (name, value), part in zip(start.items(), parts, strict=True)}
+
+    scale = max(1.0, abs(float(loss(start))))
+
+    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
+        flat = torch.from_numpy(values).to(like).requires_grad_()
+        value = loss(unpack(flat)) / scale
+        (gradient,) = torch.autograd.grad(value, flat)
+        return float(value.detach()), gradient.cpu().numpy()
+
+    found = minimize(
+        objective,
+        first.detach().cpu().numpy(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations, "maxcor": 20, "ftol": 1e-8, "gtol": 1e-6},
     )
-    scale = [1.0]
-
-    def closure() -> Tensor:
-        optimiser.zero_grad()
-        value = loss(free)
-        if scale[0] == 1.0:
-            scale[0] = max(1.0, abs(float(value.detach())))
-        value = value / scale[0]
-        value.backward()
-        return value
-
-    optimiser.step(closure)
-    return {name: value.detach() for name, value in free.items()}
+    return unpack(torch.from_numpy(found.x).to(like))
 
 
 def reduced_form(

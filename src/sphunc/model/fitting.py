@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.forecasting.conformal import conformal_scores
 from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution, concatenate, pool
+from sphunc.model.axes import StateAxes, learn_axes, principal_axes, reduce_features
 from sphunc.model.base import BaseRegression, fit_base
 from sphunc.model.beliefs import (
     Support,
@@ -49,8 +51,26 @@ ENOUGH_ROWS = 300
 FOLDS = 3
 SCALE_ORIGINS = 3
 KEPT_STRUCTURES = 100
+COLUMNS_PER_FEATURE = 4
+ROWS_PER_COLUMN = 10
+MOST_FEATURES = 200
+REDUCED_AXES = 12
+"""Features enter the base through so many axes where a column would have fewer than 10 rows."""
 
 Report = Callable[[str, float], None]
+Stage = TypeVar("Stage")
+
+
+class Stages(Protocol):
+    """Runs the stages of a fit."""
+
+    def run(self, name: str, compute: Callable[[], Stage]) -> Stage:
+        """Return the result of a stage."""
+        ...
+
+
+def _run_stage(name: str, compute: Callable[[], Stage]) -> Stage:
+    return compute()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +103,29 @@ class Predictor:
         base: regression on covariates.
         states: model of the states, or None.
         support: training states, or None.
+        reduction: axes through which features enter the base where they are many; None takes them as they are.
         horizon: steps ahead.
     """
 
     base: BaseRegression
     states: StateModel | None
     support: Support | None
+    reduction: StateAxes | None
     horizon: int
 
-    def parts(self, covariates: Covariates, origin: int) -> Parts:
+    def covariates(self, inputs: ModelInputs) -> Covariates:
+        """Covariates of the base at all times of ``inputs``."""
+        return make_covariates(_reduced(self.reduction, inputs))
+
+    def parts(self, inputs: ModelInputs, covariates: Covariates, origin: int) -> Parts:
         """Forecast all agents from an origin.
 
         Args:
-            covariates: of all times up to the origin, or more.
+            inputs: times up to the origin, or more.
+            covariates: of the base, at the same times.
             origin: time index.
         """
-        inputs = covariates.inputs.until(origin)
+        inputs = inputs.until(origin)
         base = self.base.at(covariates, origin)
         sharp_base, coefficient_variance = _sharp_base(self.base, covariates, origin)
         granted = 1.0 / (1.0 + coefficient_variance)
@@ -170,8 +197,6 @@ class FittedModel:
         scores: conformal scores, ascending ``[n]``.
         held_out: what was held out: "origins", "agents" or "nothing".
         comparison: nested models on held-out outcomes.
-        notes: what the data could not carry, in sentences.
-        num_axes: K, 0 without states.
     """
 
     predictor: Predictor
@@ -182,7 +207,6 @@ class FittedModel:
     scores: Float[Tensor, " row"]
     held_out: str
     comparison: tuple[ComparisonRow, ...]
-    notes: tuple[str, ...]
 
     @property
     def num_axes(self) -> int:
@@ -200,8 +224,8 @@ class FittedModel:
         predictor = self.predictor
         if place is not None and predictor.states is not None:
             states = predictor.states.for_agents(place)
-            predictor = Predictor(predictor.base, states, predictor.support, predictor.horizon)
-        parts = predictor.parts(make_covariates(inputs), inputs.num_times - 1)
+            predictor = replace(predictor, states=states)
+        parts = predictor.parts(inputs, predictor.covariates(inputs), inputs.num_times - 1)
         return combine(parts, self.weight, self.fusion, self.temperature, max(2, self.num_axes))
 
 
@@ -268,9 +292,13 @@ class HeldOutForecasts:
         parts: per row: outcome reliability, state reliability, granted ``[n, 3]``.
         sharp_base: base without what is not known.
         sharp_states: states without it.
+        frequencies: what an agent's past says of nobody in particular.
+        persistence: what its last outcome says.
     """
 
     held: HeldOut
+    frequencies: PredictiveDistribution
+    persistence: PredictiveDistribution
     base: PredictiveDistribution
     states: PredictiveDistribution
     unlinked: PredictiveDistribution
@@ -289,6 +317,7 @@ def fit_model(
     forbidden: Sequence[tuple[int, int]] = (),
     required: Sequence[tuple[int, int]] = (),
     report: Report = lambda stage, share: None,
+    stages: Stages | None = None,
 ) -> FittedModel:
     """Fit the default model.
 
@@ -301,28 +330,61 @@ def fit_model(
         forbidden: (source, target) positions without a link.
         required: (source, target) positions with one.
         report: called with the name of a stage and the share of the work done.
+        stages: runs the stages, or reads those that were kept.
     """
-    covariates = make_covariates(inputs)
+    known = known_agents(inputs)
     last = inputs.num_times - 1 - horizon
-    origins = [o for o in range(last + 1) if bool((inputs.y_mask[o + horizon] & covariates.known_by(o)).any())]
-    trial = _Trial(inputs, horizon, most_axes, quick, seed, forbidden, required, report)
-    held = trial.hold_out(covariates, origins)
-    report("fit", 0.5)
-    final = trial.fit(inputs, covariates, origins)
+    origins = [o for o in range(last + 1) if bool((inputs.y_mask[o + horizon] & known[o]).any())]
+    trial = _Trial(horizon, most_axes, quick, seed, forbidden, required, report)
+    run = _run_stage if stages is None else stages.run
+    held = run("held_out", lambda: trial.hold_out(inputs, known, origins))
+    report("states and links", 0.5)
+    chains = run("chains", lambda: trial.final_chains(inputs))
+    report("regression and readout", 0.7)
+    final = run("final", lambda: trial.fit(inputs, origins, chains))
     one_step = final
     if horizon > 1:
-        steps = [o for o in range(inputs.num_times - 1) if bool(inputs.y_mask[o + 1].any())]
-        one_step = Predictor(fit_base(covariates, steps, 1, seed), final.states, final.support, 1)
+        steps = [o for o in range(inputs.num_times - 1) if bool((inputs.y_mask[o + 1] & known[o]).any())]
+        base = fit_base(final.covariates(inputs), steps, 1, seed)
+        one_step = replace(final, base=base, horizon=1)
     report("calibration", 0.95)
-    return _calibrated(final, one_step, held, trial.held_out, trial.notes, inputs)
+    return _calibrated(final, one_step, held, trial.scheme(inputs, origins), inputs)
+
+
+def known_agents(inputs: ModelInputs) -> Bool[Tensor, "time agent"]:
+    """True where anything of an agent was observed up to a time ``[T, N]``."""
+    seen = inputs.observed | inputs.y_mask
+    return seen.cumsum(0) > 0
+
+
+def _reduced(reduction: StateAxes | None, inputs: ModelInputs) -> ModelInputs:
+    if reduction is None:
+        return inputs
+    return reduce_features(reduction, inputs)
+
+
+def choose_reduction(inputs: ModelInputs) -> StateAxes | None:
+    """Axes through which features enter the base where their columns are many for the rows; else None.
+
+    Args:
+        inputs: training times.
+    """
+    features = inputs.x.shape[2]
+    rows = int(inputs.y_mask.sum())
+    columns = COLUMNS_PER_FEATURE * features
+    if columns * ROWS_PER_COLUMN <= rows and features <= MOST_FEATURES:
+        return None
+    axes = learn_axes(inputs, REDUCED_AXES)
+    if axes is None and columns > rows:
+        return principal_axes(inputs, REDUCED_AXES)
+    return axes
 
 
 class _Trial:
-    """One fit with its hold-out; collects notes on what the data could not carry."""
+    """One fit with its hold-out."""
 
     def __init__(
         self,
-        inputs: ModelInputs,
         horizon: int,
         most_axes: int,
         quick: bool,
@@ -338,8 +400,6 @@ class _Trial:
         self.forbidden = forbidden
         self.required = required
         self.report = report
-        self.held_out = "nothing"
-        self.notes: list[str] = []
         self.chains: FittedChains | None = None
         self.has_chains = False
 
@@ -362,91 +422,114 @@ class _Trial:
         chains: FittedChains | None,
         inputs: ModelInputs,
         origins: Sequence[int],
+        reduction: StateAxes | None,
         agents: Bool[Tensor, " agent"] | None = None,
     ) -> Predictor:
         """Join a base with states whose readout is learned from the outcomes of some agents."""
         if chains is None:
-            return Predictor(base, None, None, self.horizon)
+            return Predictor(base, None, None, reduction, self.horizon)
         states = fit_outcomes(
             chains, inputs, origins=list(origins)[-SCALE_ORIGINS:], horizon=self.horizon, agents=agents
         )
-        return Predictor(base, states, _support(states, inputs), self.horizon)
+        return Predictor(base, states, _support(states, inputs), reduction, self.horizon)
 
-    def fit(self, inputs: ModelInputs, covariates: Covariates, origins: Sequence[int]) -> Predictor:
+    def final_chains(self, inputs: ModelInputs) -> FittedChains | None:
+        """Learn states from all features, unless held-out agents needed them already."""
+        if self.has_chains:
+            return self.chains
+        return self.learn_chains(inputs, KEPT_STRUCTURES)
+
+    def fit(self, inputs: ModelInputs, origins: Sequence[int], chains: FittedChains | None) -> Predictor:
         """Fit base and states on everything."""
-        base = fit_base(covariates, origins, self.horizon, self.seed)
-        chains = self.chains if self.has_chains else self.learn_chains(inputs, KEPT_STRUCTURES)
-        return self.predictor(base, chains, inputs, origins)
+        reduction = choose_reduction(inputs)
+        base = fit_base(make_covariates(_reduced(reduction, inputs)), origins, self.horizon, self.seed)
+        return self.predictor(base, chains, inputs, origins, reduction)
 
-    def hold_out(self, covariates: Covariates, origins: Sequence[int]) -> HeldOutForecasts | None:
+    def hold_out(
+        self, inputs: ModelInputs, known: Bool[Tensor, "time agent"], origins: Sequence[int]
+    ) -> HeldOutForecasts | None:
         """Forecast what is held out: the last origins, or agents in folds where origins are few."""
-        inputs = covariates.inputs
-        rows = float(inputs.y_mask.sum(1).double().mean())
-        if len(origins) >= FEWEST_ORIGINS:
-            wanted = math.ceil(ENOUGH_ROWS / max(1.0, rows))
-            count = min(max(2, wanted), max(2, len(origins) // 4))
-            self.held_out = "origins"
-            return self._later_origins(covariates, origins, count)
-        if not origins or inputs.num_agents < 2 * FOLDS:
+        scheme = self.scheme(inputs, origins)
+        if scheme == "agents":
+            return self._agent_folds(inputs, known, origins)
+        if scheme == "nothing":
             return None
-        self.held_out = "agents"
-        return self._agent_folds(covariates, origins)
+        rows = float(inputs.y_mask.sum(1).double().mean())
+        wanted = math.ceil(ENOUGH_ROWS / max(1.0, rows))
+        count = min(max(2, wanted), max(2, len(origins) // 4))
+        return self._later_origins(inputs, known, origins, count)
 
-    def _later_origins(self, covariates: Covariates, origins: Sequence[int], count: int) -> HeldOutForecasts | None:
-        inputs = covariates.inputs
+    def scheme(self, inputs: ModelInputs, origins: Sequence[int]) -> str:
+        """What is held out: "origins", "agents" or "nothing"."""
+        if len(origins) >= FEWEST_ORIGINS:
+            return "origins"
+        if not origins or inputs.num_agents < 2 * FOLDS:
+            return "nothing"
+        return "agents"
+
+    def _later_origins(
+        self, inputs: ModelInputs, known: Bool[Tensor, "time agent"], origins: Sequence[int], count: int
+    ) -> HeldOutForecasts | None:
         held = list(origins)[-count:]
         past = inputs.until(held[0])
         before = [o for o in origins if o + self.horizon <= held[0]]
         if not before:
             return None
-        early = make_covariates(past)
-        base = fit_base(early, before, self.horizon, self.seed)
+        reduction = choose_reduction(past)
+        base = fit_base(make_covariates(_reduced(reduction, past)), before, self.horizon, self.seed)
         self.report("held-out states", 0.1)
         chains = self.learn_chains(past, 0)
-        predictor = self.predictor(base, chains, past, before)
+        predictor = self.predictor(base, chains, past, before, reduction)
+        covariates = predictor.covariates(inputs)
         half = held[len(held) // 2] if len(held) > 2 else held[-1]
         rows = []
         for origin in held:
-            wanted = inputs.y_mask[origin + self.horizon] & covariates.known_by(origin)
+            wanted = inputs.y_mask[origin + self.horizon] & known[origin]
             block = int(origin >= half)
-            rows.append(self._judge(predictor, covariates, origin, wanted, block))
+            rows.append(self._judge(predictor, inputs, covariates, origin, wanted, block))
         return _joined(rows)
 
-    def _agent_folds(self, covariates: Covariates, origins: Sequence[int]) -> HeldOutForecasts | None:
-        inputs = covariates.inputs
+    def _agent_folds(
+        self, inputs: ModelInputs, known: Bool[Tensor, "time agent"], origins: Sequence[int]
+    ) -> HeldOutForecasts | None:
         generator = torch.Generator().manual_seed(self.seed)
         fold = (torch.randperm(inputs.num_agents, generator=generator) % FOLDS).to(inputs.x.device)
         self.chains = self.learn_chains(inputs, KEPT_STRUCTURES)
         self.has_chains = True
+        reduction = choose_reduction(inputs)
+        covariates = make_covariates(_reduced(reduction, inputs))
         rows = []
         for k in range(FOLDS):
             self.report("held-out agents", 0.1 + 0.4 * k / FOLDS)
             kept = fold != k
             base = fit_base(covariates, origins, self.horizon, self.seed, agents=kept)
-            predictor = self.predictor(base, self.chains, inputs, origins, kept)
+            predictor = self.predictor(base, self.chains, inputs, origins, reduction, kept)
             for origin in origins:
-                wanted = inputs.y_mask[origin + self.horizon] & covariates.known_by(origin) & ~kept
+                wanted = inputs.y_mask[origin + self.horizon] & known[origin] & ~kept
                 if bool(wanted.any()):
-                    rows.append(self._judge(predictor, covariates, origin, wanted, 0))
+                    rows.append(self._judge(predictor, inputs, covariates, origin, wanted, 0))
         return _joined(rows)
 
     def _judge(
         self,
         predictor: Predictor,
+        inputs: ModelInputs,
         covariates: Covariates,
         origin: int,
         wanted: Bool[Tensor, " agent"],
         block: int,
     ) -> HeldOutForecasts:
-        parts = predictor.parts(covariates, origin)
+        parts = predictor.parts(inputs, covariates, origin)
         unlinked = parts.states
         if predictor.states is not None and predictor.states.links is not None:
-            known = covariates.inputs.until(origin)
-            unlinked, _ = predictor.states.without_links().forecast(known, self.horizon)
+            unlinked, _ = predictor.states.without_links().forecast(inputs.until(origin), self.horizon)
         agent = wanted.nonzero().flatten()
+        frequencies, persistence = simple_forecasts(inputs, covariates, origin, self.horizon)
         measures = torch.stack([parts.outcome_reliability, parts.state_reliability, parts.granted], 1)
         return HeldOutForecasts(
-            held=HeldOut(agent, torch.full_like(agent, block), covariates.inputs.y[origin + self.horizon][agent]),
+            held=HeldOut(agent, torch.full_like(agent, block), inputs.y[origin + self.horizon][agent]),
+            frequencies=frequencies.select(agent),
+            persistence=persistence.select(agent),
             base=parts.base.select(agent),
             states=parts.states.select(agent),
             unlinked=unlinked.select(agent),
@@ -460,8 +543,7 @@ def _support(states: StateModel, inputs: ModelInputs) -> Support:
     """Reference states: what was believed of every agent when it was observed."""
     belief = states.infer(inputs, ahead=0, rounds=4)
     observed = states.observations(inputs).observed.squeeze(-1)
-    mean = belief.mean[-len(observed) :]
-    seen = mean[PADDING:][observed[PADDING:]]
+    seen = belief.mean[PADDING:][observed[PADDING:]]
     deviation = float(belief.variance[PADDING:].mean().sqrt())
     return learn_support(seen, deviation)
 
@@ -475,6 +557,8 @@ def _joined(rows: Sequence[HeldOutForecasts]) -> HeldOutForecasts | None:
             torch.cat([row.held.block for row in rows]),
             torch.cat([row.held.outcome for row in rows]),
         ),
+        frequencies=concatenate([row.frequencies for row in rows]),
+        persistence=concatenate([row.persistence for row in rows]),
         base=concatenate([row.base for row in rows]),
         states=concatenate([row.states for row in rows]),
         unlinked=concatenate([row.unlinked for row in rows]),
@@ -482,6 +566,41 @@ def _joined(rows: Sequence[HeldOutForecasts]) -> HeldOutForecasts | None:
         sharp_base=concatenate([row.sharp_base for row in rows]),
         sharp_states=concatenate([row.sharp_states for row in rows]),
     )
+
+
+def simple_forecasts(
+    inputs: ModelInputs, covariates: Covariates, origin: int, horizon: int
+) -> tuple[PredictiveDistribution, PredictiveDistribution]:
+    """Frequencies of all outcomes up to an origin, and what follows the last outcome as often as it did before.
+
+    Args:
+        inputs: outcomes.
+        covariates: gives the histories of outcomes.
+        origin: time index.
+        horizon: steps ahead.
+    """
+    history = covariates.outcomes[origin]
+    population = history.population
+    ever = history.ever.unsqueeze(-1)
+    past = inputs.y[: origin + 1][inputs.y_mask[: origin + 1]]
+    if inputs.is_numeric:
+        spread = past.var(0, correction=0).clamp(min=1e-6) if len(past) else torch.ones_like(population)
+        mean = past.mean(0) if len(past) else population
+        everywhere = mean.expand_as(history.last)
+        both = inputs.y_mask[horizon : origin + 1] & inputs.y_mask[: max(0, origin + 1 - horizon)]
+        change = (inputs.y[horizon : origin + 1] - inputs.y[: max(0, origin + 1 - horizon)])[both]
+        moved = change.square().mean(0).clamp(min=1e-6) if len(change) else spread
+        last = torch.where(ever > 0, history.last, everywhere)
+        varied = torch.where(ever > 0, moved, spread)
+        return Gaussian(everywhere, spread.expand_as(everywhere)), Gaussian(last, varied)
+    follow = population.expand(len(population), -1).clone()
+    for start in range(max(0, origin + 1 - horizon)):
+        both = (inputs.y_mask[start] & inputs.y_mask[start + horizon]).unsqueeze(-1)
+        follow = follow + (inputs.y[start] * both).mT @ inputs.y[start + horizon]
+    follow = follow / follow.sum(1, keepdim=True)
+    everywhere = population.log().expand_as(history.last)
+    after = torch.where(ever > 0, history.last @ follow.log(), everywhere)
+    return Categorical(everywhere), Categorical(after)
 
 
 def choose_weight(base: PredictiveDistribution, states: PredictiveDistribution, held: HeldOut) -> float:
@@ -503,12 +622,11 @@ def _calibrated(
     one_step: Predictor,
     held: HeldOutForecasts | None,
     held_out: str,
-    notes: Sequence[str],
     inputs: ModelInputs,
 ) -> FittedModel:
     if held is None or not len(held.held):
         nothing = inputs.x.new_zeros(0)
-        return FittedModel(final, one_step, 0.0, Fusion(), Temperature(), nothing, "nothing", (), tuple(notes))
+        return FittedModel(final, one_step, 0.0, Fusion(), Temperature(), nothing, "nothing", ())
     weight = 0.0
     if final.states is not None:
         weight = choose_weight(held.base, held.states, held.held)
@@ -524,23 +642,24 @@ def _calibrated(
     tempered = pooled.tempered(temperature.of(total))
     scores = conformal_scores(tempered, held.held.outcome).sort().values
     comparison = _compare(held, weight, final)
-    return FittedModel(final, one_step, weight, fusion, temperature, scores, held_out, comparison, tuple(notes))
+    return FittedModel(final, one_step, weight, fusion, temperature, scores, held_out, comparison)
 
 
 def _compare(held: HeldOutForecasts, weight: float, final: Predictor) -> tuple[ComparisonRow, ...]:
     """Nested models on the held-out rows, each against the one before it."""
     outcome = held.held.outcome
-    base = held.base.nll(outcome)
-    rows = [ComparisonRow("covariates", float(base.mean()), 0.0, 0.0)]
-    if final.states is None:
-        return tuple(rows)
-    shown = weight if weight > 0 else 0.5
-    before = base
-    steps = [("covariates + states", held.unlinked)]
-    if final.states.links is not None:
-        steps.append(("covariates + states + links", held.states))
-    for name, states in steps:
-        losses = pool(held.base, states, shown).nll(outcome)
+    steps = [("class frequencies", held.frequencies), ("persistence", held.persistence), ("covariates", held.base)]
+    if isinstance(held.base, Gaussian):
+        steps[0] = ("mean", held.frequencies)
+    if final.states is not None:
+        shown = weight if weight > 0 else 0.5
+        steps.append(("covariates + states", pool(held.base, held.unlinked, shown)))
+        if final.states.links is not None:
+            steps.append(("covariates + states + links", pool(held.base, held.states, shown)))
+    rows = []
+    before = steps[0][1].nll(outcome)
+    for name, forecast in steps:
+        losses = forecast.nll(outcome)
         gain = before - losses
         error = clustered_error(gain, held.held.agent)
         rows.append(ComparisonRow(name, float(losses.mean()), float(gain.mean()), error))

@@ -19,6 +19,7 @@ from sphunc.model.base import BaseRegression, Standardiser
 from sphunc.model.beliefs import Support
 from sphunc.model.dynamics import Dynamics, Links
 from sphunc.model.fitting import ComparisonRow, FittedModel, HeldOutForecasts, Predictor
+from sphunc.model.preparation import Preparation
 from sphunc.model.readout import Readout
 from sphunc.model.states import FittedChains, StateModel
 from sphunc.model.structure import LinkPrior, StructurePosterior
@@ -40,6 +41,7 @@ CLASSES = {
         LinkPrior,
         Links,
         Predictor,
+        Preparation,
         Readout,
         Standardiser,
         StateAxes,

@@ -21,6 +21,8 @@ from sphunc.model.dynamics import minimise
 
 POINTS = 32
 """Quasi-random points of an expectation over logits."""
+SITE_POINTS = 16
+"""Points where only derivatives of it are wanted."""
 MOST_ROWS = 4_000
 WEIGHT_PENALTY = 1e-4
 NOISE_PENALTY = 0.002
@@ -85,15 +87,15 @@ class Readout:
         if self.is_numeric:
             spread = variance @ self.weight.square().mT + self.noise.exp()
             return Gaussian(mean @ self.weight.mT + self.bias, spread)
-        logits = self._logit_points(mean, variance)
+        logits = self._logit_points(mean, variance, POINTS)
         p = self.class_probabilities(logits, self.noise_share(remainder)).mean(0)
         return Categorical(p.log())
 
-    def _logit_points(self, mean: Tensor, variance: Tensor) -> Float[Tensor, "point row class"]:
+    def _logit_points(self, mean: Tensor, variance: Tensor, count: int) -> Float[Tensor, "point row class"]:
         covariance = torch.einsum("ck,mk,dk->mcd", self.weight, variance, self.weight)
         jitter = 1e-6 * torch.eye(len(self.bias)).to(covariance)
         factor = torch.linalg.cholesky(covariance + jitter)
-        points = normal_points(len(self.bias)).to(factor)
+        points = normal_points(len(self.bias), count).to(factor)
         centre = mean @ self.weight.mT + self.bias
         return centre + torch.einsum("mcd,sd->smc", factor, points)
 
@@ -117,7 +119,7 @@ class Readout:
             total = variance @ self.weight.square().mT + self.noise.exp()
             gap = (outcome - mean @ self.weight.mT - self.bias) / total
             return gap @ self.weight, (1.0 / total) @ self.weight.square()
-        logits = self._logit_points(mean, variance)
+        logits = self._logit_points(mean, variance, SITE_POINTS)
         share = self.noise_share(remainder).unsqueeze(-1)
         p = torch.softmax(logits, -1)
         p_outcome = (outcome * p).sum(-1, keepdim=True)
@@ -133,10 +135,15 @@ class Readout:
         return first, (-curvature).clamp(min=0)
 
 
-def normal_points(dim: int) -> Float[Tensor, "point dim"]:
-    """Quasi-random points of a standard normal (scrambled Sobol, always the same)."""
+def normal_points(dim: int, count: int = POINTS) -> Float[Tensor, "point dim"]:
+    """Quasi-random points of a standard normal (scrambled Sobol, always the same).
+
+    Args:
+        dim: of the normal.
+        count: of points, a power of two.
+    """
     sobol = torch.quasirandom.SobolEngine(dim, scramble=True, seed=0)
-    uniform = sobol.draw(POINTS, dtype=torch.float64).clamp(1e-4, 1 - 1e-4)
+    uniform = sobol.draw(count, dtype=torch.float64).clamp(1e-4, 1 - 1e-4)
     return torch.special.ndtri(uniform)
 
 

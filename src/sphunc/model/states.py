@@ -32,12 +32,12 @@ from sphunc.model.structure import ChainData, LinkPrior, StructurePosterior, lea
 
 DAMPING = 0.3
 """Share of the last round in the states that act on others: undamped, chains of agents oscillate."""
-SITE_DAMPING = 0.5
+SITE_DAMPING = 0.3
+SITE_EVERY = 2
+"""Rounds between two updates by outcomes, which cost most and move least."""
 ROUNDS = 12
 """Rounds of inference for a forecast."""
 VARIANCE_SCALES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
-MOST_TIMES = 60
-"""Times that states are inferred from: older ones say nothing more about them."""
 INERTIA_WITH_GROUPS = 0.6
 """Share of the reduced form's inertia that is left when groups and links carry the rest, to start from."""
 
@@ -155,7 +155,6 @@ class StateModel:
             start: belief to start from.
             readout: through which outcomes update states; that of the model by default.
         """
-        inputs = _recent(inputs)
         observations = rescaled(self.observations(inputs), self.plain, self.length_variance)
         through = self.readout if readout is None else readout
         remainder = self.axes.remainder(inputs)
@@ -185,7 +184,7 @@ class StateModel:
             inputs: times up to the origin.
             scale: share of the claimed variance.
         """
-        remainder = self.axes.remainder(_recent(inputs))[-1]
+        remainder = self.axes.remainder(inputs)[-1]
         variance = scale * self.forecast_variance(belief)
         return self.readout.distribution(belief.mean[-1], variance, remainder)
 
@@ -197,20 +196,6 @@ class StateModel:
         unknown = (self.links.square - self.links.mean.square()).clamp(min=0)
         spread = sum_over_sources(self.links.matrix(unknown), belief.mean[-2:-1].square())
         return variance + spread[0]
-
-
-def _recent(inputs: ModelInputs) -> ModelInputs:
-    if inputs.num_times <= MOST_TIMES:
-        return inputs
-    first = inputs.num_times - MOST_TIMES
-    return ModelInputs(
-        inputs.x[first:],
-        inputs.x_mask[first:],
-        inputs.y[first:],
-        inputs.y_mask[first:],
-        inputs.groups[first:],
-        inputs.num_classes,
-    )
 
 
 def observe(axes: StateAxes, inputs: ModelInputs) -> Observations:
@@ -328,7 +313,7 @@ def infer_states(
     time, agent = inputs.y_mask.nonzero(as_tuple=True)
     outcome = inputs.y[time, agent]
     at = time + PADDING
-    for _ in range(rounds):
+    for turn in range(rounds):
         push = dynamics.group_force * inertia * group_messages(mean, inputs.groups, dynamics.state_scale)
         added = None
         if coefficients is not None and squares is not None:
@@ -343,7 +328,7 @@ def infer_states(
         cavity_precision = (1.0 / new_variance - site_precision).clamp(min=1e-6)
         cavity_mean = (new_mean / new_variance - site_weighted) / cavity_precision
         cavity_variance = 1.0 / cavity_precision
-        if readout is None:
+        if readout is None or turn % SITE_EVERY:
             continue
         centre = cavity_mean[at, agent]
         spread = cavity_variance[at, agent]
@@ -405,7 +390,6 @@ def fit_chains(
         required: (source, target) positions with one.
         report: called with the name of every stage.
     """
-    inputs = _recent(inputs)
     report("axes")
     axes = learn_axes(inputs, most_axes)
     if axes is None:
@@ -509,7 +493,6 @@ def fit_outcomes(
         agents: True for agents whose outcomes may be learned from; all by default.
         use_links: False leaves links out.
     """
-    inputs = _recent(inputs)
     learned = inputs
     if agents is not None:
         learned = inputs.hide_outcomes((~agents).expand_as(inputs.y_mask))

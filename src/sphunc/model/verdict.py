@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import polars as pl
+
 from sphunc.model.fitting import ComparisonRow, FittedModel
 
 CLEAR = 2.0
@@ -41,6 +43,22 @@ def _links(row: ComparisonRow | None) -> str:
     if row.gain > CLEAR * row.error:
         return f"links add {row.gain:.3f} nats"
     return "links add nothing to the forecast that can be seen"
+
+
+def comparison_frame(rows: Sequence[ComparisonRow]) -> pl.DataFrame:
+    """Return the comparison as a frame: model, nll, gain over the model before it, its paired error.
+
+    Args:
+        rows: of the comparison.
+    """
+    columns = {
+        "model": [row.model for row in rows],
+        "nll": [row.nll for row in rows],
+        "gain": [row.gain for row in rows],
+        "error": [row.error for row in rows],
+    }
+    schema = {"model": pl.String, "nll": pl.Float64, "gain": pl.Float64, "error": pl.Float64}
+    return pl.DataFrame(columns, schema=schema)
 
 
 def comparison_table(rows: Sequence[ComparisonRow]) -> str:

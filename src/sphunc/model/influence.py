@@ -1,0 +1,60 @@
+"""The structure posterior of a fitted model as the graph that users see."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import torch
+
+from sphunc.discovery import InfluenceGraph
+from sphunc.errors import ArgumentError
+from sphunc.forecasting.identifiers import canonical_order
+from sphunc.model.fitting import FittedModel
+from sphunc.model.paper import FittedPaper
+
+WHY_NONE = {
+    "quick": "quick=True fits covariates alone: no states, and no links between them",
+    "states": "features show nothing that persists, so that there are no states to act on each other",
+    "meetings": "nobody ever meets, so that there are no candidates",
+}
+
+
+def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ...]) -> InfluenceGraph:
+    """Return candidate links with their probabilities, in the order of the training data's agents.
+
+    Args:
+        model: as fitted.
+        agents: ids of the training data, in its order.
+    """
+    if isinstance(model, FittedPaper):
+        links, probability, strength = model.influence()
+        return InfluenceGraph(
+            links.cpu(),
+            agents,
+            probability.double().cpu(),
+            strength.double().cpu(),
+            torch.zeros_like(strength, dtype=torch.float64).cpu(),
+        )
+    states = model.predictor.states
+    if states is None or states.links is None or states.structure is None:
+        reason = "states" if states is None else "meetings"
+        raise ArgumentError(f"no influence could be learned: {WHY_NONE[reason]}")
+    links = states.links
+    target, slot = links.is_candidate.nonzero(as_tuple=True)
+    probability = links.probability[target, slot]
+    given = probability.clamp(min=1e-12)
+    strength = links.mean[target, slot] / given
+    second = links.square[target, slot] / given
+    deviation = (second - strength.square()).clamp(min=0).sqrt()
+    order = torch.tensor(canonical_order(agents), device=target.device)
+    source = links.source[target, slot]
+    share = min(1.0, states.structure.prior.share)
+    return InfluenceGraph(
+        torch.stack([order[source], order[target]]).cpu(),
+        agents,
+        probability.cpu(),
+        strength.cpu(),
+        deviation.cpu(),
+        prior=torch.full_like(probability, share).cpu(),
+        fit={"share": share, "size": states.structure.prior.size, "axes": states.axes.num_axes},
+    )
