@@ -3,13 +3,13 @@ r"""Outcomes read from states: classes with a share drawn at random, or numbers;
 .. math:: p(y | s) = (1 - \epsilon)\, \mathrm{softmax}(W s + b)_y + \epsilon f_y, \qquad
           \mathrm{logit}\,\epsilon = a_0 + a_1 r
 
-r is what the features outside the state block say of the noise. Numbers: :math:`y \sim N(W s + b, \sigma^2)`. An outcome
-updates the belief of a state by expectation propagation (Minka 2001) with sites that are diagonal in the axes.
+r is what the features outside the state block say of the noise. Numbers:
+:math:`y \sim N(W s + b, \sigma^2)`. An outcome updates the belief of a state by expectation
+propagation (Minka 2001) with sites that are diagonal in the axes.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,6 +25,8 @@ SITE_POINTS = 16
 """Points where only derivatives of it are wanted."""
 MOST_ROWS = 4_000
 WEIGHT_PENALTY = 1e-4
+WEIGHT_VARIANCE = 10.0
+"""Prior variance of a weight: wide, so that it matters only where rows are few."""
 NOISE_PENALTY = 0.002
 LARGEST_SITE = 0.95
 """Share of a cavity's precision that one outcome may claim."""
@@ -157,6 +159,9 @@ def initial_readout(outcome: Float[Tensor, "row output"], num_classes: int, axes
     """
     weight = outcome.new_zeros(outcome.shape[1], axes)
     if not num_classes:
+        if not len(outcome):
+            nothing = torch.zeros_like(weight[:, 0])
+            return Readout(weight, nothing, nothing.clone(), outcome.new_zeros(0))
         variance = outcome.var(0, correction=0).clamp(min=1e-6)
         return Readout(weight, outcome.mean(0), variance.log(), outcome.new_zeros(0))
     frequency = (outcome.sum(0) + 1.0) / (len(outcome) + num_classes)
@@ -182,6 +187,8 @@ def learn_readout(
         iterations: of L-BFGS.
     """
     rows = len(outcome)
+    if not rows:
+        return readout
     if rows > MOST_ROWS:
         some = torch.linspace(0, rows - 1, MOST_ROWS).round().long().to(outcome.device)
         mean = mean[some]
@@ -200,16 +207,11 @@ def learn_readout(
         if not readout.is_numeric:
             penalty = penalty + NOISE_PENALTY * (free["noise"][0] + 2.0).square()
             penalty = penalty + 1.0 / rows * free["noise"][1].square()
-        ridge = 0.5 / rows * free["weight"].square().sum() / _slab(rows)
+        ridge = 0.5 / rows * free["weight"].square().sum() / WEIGHT_VARIANCE
         return nll + penalty + ridge
 
     start = {"weight": readout.weight, "bias": readout.bias, "noise": readout.noise}
     return current(minimise(loss, start, iterations))
-
-
-def _slab(rows: int) -> float:
-    """Prior variance of a weight: wide, so that it matters only where rows are few."""
-    return 10.0 if rows > 0 else math.inf
 
 
 def outcome_site(
