@@ -28,6 +28,8 @@ OUTCOME_PRIOR = 2.0
 LARGEST_RESULTANT = 0.9999
 MOST_REFERENCES = 2_000
 SUPPORT_QUANTILE = 0.05
+SMALLEST_BANDWIDTH = 1e-6
+"""Of states that are all the same and known for certain: 0 would divide by itself."""
 
 
 def concentration(reliability: Float[Tensor, " agent"], dim: int) -> Float[Tensor, " agent"]:
@@ -136,7 +138,7 @@ def learn_support(states: Float[Tensor, "row axis"], noise: float) -> Support:
     if rows > MOST_REFERENCES:
         states = states[torch.linspace(0, rows - 1, MOST_REFERENCES).round().long().to(states.device)]
     spread = float(states.var(0).mean().sqrt()) if rows > 1 else 1.0
-    bandwidth = max(noise, 0.5 * spread)
+    bandwidth = max(noise, 0.5 * spread, SMALLEST_BANDWIDTH)
     near = _near(states, states, bandwidth) - 1.0
     half = float(torch.quantile(near, SUPPORT_QUANTILE).clamp(min=1e-6)) if rows > 1 else 1.0
     return Support(states, bandwidth, half)
