@@ -22,6 +22,16 @@ KINDS = {"panel": "Panels", "real": "Real data", "world": "Worlds"}
 CLEAR = 2.0
 """Paired standard errors from which on a difference is called one."""
 LEAST_AUROC_DIFFERENCE = -0.01
+CORE_ROWS = {
+    "hide": "All but the last observation of an agent hidden",
+    "age": "Last observed k times ago",
+    "unseen": "Unseen agents and communities, by the epistemic part",
+    "causes": "Each part of the uncertainty with its own cause and the other's",
+    "resume": "Fits killed and resumed",
+    "cost": "Processor seconds and memory",
+    "headlines": "The paper's metrics on worlds of the paper's sizes",
+}
+"""Headings of the rows of `core.py`."""
 
 HEAD = """# Results
 
@@ -169,41 +179,29 @@ def wrapped(lines: Sequence[str], width: int = 116) -> list[str]:
     return found
 
 
+def core_rows(lines: Sequence[Figures]) -> list[list[str]]:
+    """One row for each figure of `core.py`, with the bound that it has to reach and whether it does."""
+    rows = []
+    for line in lines:
+        bounds = []
+        if line.get("least") is not None:
+            bounds.append(f">= {line['least']:g}")
+        if line.get("most") is not None:
+            bounds.append(f"<= {line['most']:g}")
+        reached = {True: "yes", False: "**no**", None: ""}[line.get("reached")]
+        rows.append([line["case"], line["what"], number(line["value"], ".4g"), " ".join(bounds), reached])
+    return rows
+
+
 def core_lines(figures: Figures) -> list[str]:
-    """Figures of `core.py` as tables: one row for each named figure, groups under their own heading."""
-    single = {name: value for name, value in figures.items() if not isinstance(value, Mapping)}
-    lines = table(("what", "measured"), [[words(name), shown(value)] for name, value in single.items()])
-    for name, group in figures.items():
-        if isinstance(group, Mapping):
-            lines += ["", f"### {words(name)}", *_group(group)]
+    """Figures of `core.py`: a table for each of its rows."""
+    found = figures["lines"]
+    lines: list[str] = []
+    for row in dict.fromkeys(line["row"] for line in found):
+        chosen = [line for line in found if line["row"] == row]
+        head = ("case", "what", "value", "must reach", "reached")
+        lines += ["", f"### {CORE_ROWS.get(row, row)}", *table(head, core_rows(chosen))]
     return lines
-
-
-def _group(group: Figures) -> list[str]:
-    rows = {name: value for name, value in group.items() if isinstance(value, Mapping)}
-    plain = {name: value for name, value in group.items() if not isinstance(value, Mapping)}
-    lines = table(("what", "measured"), [[words(name), shown(value)] for name, value in plain.items()])
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    cells = [[words(name), *(shown(row.get(column)) for column in columns)] for name, row in rows.items()]
-    return lines + table(("what", *map(words, columns)), cells)
-
-
-def words(name: str) -> str:
-    """A key as words."""
-    return str(name).replace("_", " ")
-
-
-def shown(value: Any) -> str:
-    """Any figure as text."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return number(value, ".4g")
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(shown(part) for part in value)
-    return str(value)
 
 
 def page(golden: Figures, core: Figures | None = None) -> str:
