@@ -1,6 +1,7 @@
 """Beliefs on the sphere: entropy falls with what is known, rises with variance, age and distance."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -96,7 +97,7 @@ def test_entropy_falls_with_every_observation_and_rises_with_age():
         seen[hidden] = 0.0
         assert entropy_of(seen) > entropy_of([1.0] * times)
     by_age = [entropy_of([0.0] * (times - 1 - age) + [1.0] + [0.0] * age) for age in range(times)]
-    assert all(later > earlier for earlier, later in zip(by_age, by_age[1:], strict=False))
+    assert all(later > earlier for earlier, later in pairwise(by_age))
     assert entropy_of([0.0] * times) > by_age[0]
 
 
