@@ -98,14 +98,19 @@ class Links:
     mean: Float[Tensor, "agent candidate"]
     square: Float[Tensor, "agent candidate"]
 
-    def matrix(self, values: Float[Tensor, "agent candidate"]) -> Tensor:
-        """Sparse matrix ``[target, source]`` of some value per link; negligible entries are left out."""
+    def matrix(self, values: Float[Tensor, "agent candidate"], sources: int | None = None) -> Tensor:
+        """Sparse matrix ``[target, source]`` of some value per link; negligible entries are left out.
+
+        Args:
+            values: of each candidate.
+            sources: how many sources there are, where more than the agents.
+        """
         large = values.abs() > SMALLEST_COEFFICIENT**2
         target, slot = (large & self.is_candidate).nonzero(as_tuple=True)
         index = torch.stack([target, self.source[target, slot]])
         agents = len(values)
         with torch.sparse.check_sparse_tensor_invariants(enable=False):
-            return torch.sparse_coo_tensor(index, values[target, slot], (agents, agents)).coalesce()
+            return torch.sparse_coo_tensor(index, values[target, slot], (agents, sources or agents)).coalesce()
 
     def for_agents(self, place: Int[Tensor, " agent"], learned: int) -> Links:
         """Return the links between other agents.
@@ -136,10 +141,10 @@ def sum_over_sources(matrix: Tensor, states: Float[Tensor, "time agent axis"]) -
         matrix: of :meth:`Links.matrix`.
         states: of all agents at all times.
     """
-    times, agents, axes = states.shape
-    flat = states.permute(1, 0, 2).reshape(agents, times * axes)
+    times, sources, axes = states.shape
+    flat = states.permute(1, 0, 2).reshape(sources, times * axes)
     summed = torch.sparse.mm(matrix, flat)
-    return summed.view(agents, times, axes).permute(1, 0, 2)
+    return summed.view(len(summed), times, axes).permute(1, 0, 2)
 
 
 def group_messages(

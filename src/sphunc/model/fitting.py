@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 
@@ -61,6 +61,7 @@ Report = Callable[[str, float], None]
 Stage = TypeVar("Stage")
 
 
+@runtime_checkable
 class Stages(Protocol):
     """Runs the stages of a fit."""
 
@@ -197,6 +198,7 @@ class FittedModel:
         scores: conformal scores, ascending ``[n]``.
         held_out: what was held out: "origins", "agents" or "nothing".
         comparison: nested models on held-out outcomes.
+        quick: True for the base alone.
     """
 
     predictor: Predictor
@@ -207,6 +209,7 @@ class FittedModel:
     scores: Float[Tensor, " row"]
     held_out: str
     comparison: tuple[ComparisonRow, ...]
+    quick: bool = False
 
     @property
     def num_axes(self) -> int:
@@ -348,7 +351,8 @@ def fit_model(
         base = fit_base(final.covariates(inputs), steps, 1, seed)
         one_step = replace(final, base=base, horizon=1)
     report("calibration", 0.95)
-    return _calibrated(final, one_step, held, trial.scheme(inputs, origins), inputs)
+    calibrated = _calibrated(final, one_step, held, trial.scheme(inputs, origins), inputs)
+    return replace(calibrated, quick=quick)
 
 
 def known_agents(inputs: ModelInputs) -> Bool[Tensor, "time agent"]:
@@ -502,6 +506,8 @@ class _Trial:
         for k in range(FOLDS):
             self.report("held-out agents", 0.1 + 0.4 * k / FOLDS)
             kept = fold != k
+            if not any(bool((inputs.y_mask[o + self.horizon] & known[o] & kept).any()) for o in origins):
+                continue
             base = fit_base(covariates, origins, self.horizon, self.seed, agents=kept)
             predictor = self.predictor(base, self.chains, inputs, origins, reduction, kept)
             for origin in origins:

@@ -27,6 +27,7 @@ from sphunc.model.dynamics import (
 )
 from sphunc.model.inputs import ModelInputs
 from sphunc.model.kalman import Filtered, kalman_filter, kalman_smoother
+from sphunc.model.link_calibration import calibrate_links
 from sphunc.model.readout import Readout, initial_readout, learn_readout, outcome_site
 from sphunc.model.structure import ChainData, LinkPrior, StructurePosterior, learn_structure, source_variance
 
@@ -443,6 +444,8 @@ def fit_chains(
             required=must,
             keep=keep if last else 0,
         )
+        if last:
+            structure = calibrate_links(structure, dynamics, data, seed, must)
         links = structure.links
         prior = structure.prior
         dynamics = replace(dynamics, inertia=structure.inertia, group_force=prior.group_force)

@@ -118,7 +118,7 @@ def source_variance(links: Links, variance: Float[Tensor, "time agent axis"]) ->
     """
     from sphunc.model.dynamics import sum_over_sources
 
-    return sum_over_sources(links.matrix(links.square), variance)
+    return sum_over_sources(links.matrix(links.square, variance.shape[1]), variance)
 
 
 def learn_structure(
@@ -133,6 +133,7 @@ def learn_structure(
     seed: int,
     required: Bool[Tensor, "agent candidate"] | None = None,
     keep: int = 0,
+    adapts: bool = True,
 ) -> StructurePosterior:
     """Sample links, coefficients and inertia of all targets.
 
@@ -147,6 +148,7 @@ def learn_structure(
         seed: of the sampler.
         required: candidates that are links for certain.
         keep: structures to keep, evenly spaced over sweeps and chains.
+        adapts: learn share, sign, size and spread of the links; False leaves the prior as it is.
     """
     extra = source_variance(links, data.variance)
     centre = float(dynamics.inertia.log().mean())
@@ -167,7 +169,7 @@ def learn_structure(
     must = None if required is None else required.gather(1, slots)
     sampler = _Gibbs(equations, few, prior, centre, chains, seed, must)
     for sweep in range(sweeps):
-        sampler.sweep(is_counted=sweep >= burn_in, adapts=sweep >= min(10, burn_in))
+        sampler.sweep(is_counted=sweep >= burn_in, adapts=adapts and sweep >= min(10, burn_in))
         sampler.keep_draws(sweep - burn_in, sweeps - burn_in, keep)
     found, inertia = sampler.posterior()
     empty = torch.zeros_like(links.mean)

@@ -21,6 +21,8 @@ def describe_fit(model: FittedModel) -> str:
     rows = {row.model: row for row in model.comparison}
     if model.held_out == "nothing":
         return "too few outcomes to hold any out: forecasts are those of a regression on covariates, not judged"
+    if model.quick:
+        return "a regression on covariates alone, as asked for (quick=True): no states, no links"
     parts = [_states(model, rows.get("covariates + states"))]
     links = rows.get("covariates + states + links")
     if model.weight > 0:
