@@ -210,7 +210,7 @@ def as_data(features: np.ndarray, states: np.ndarray, groups: list[np.ndarray]) 
 def find_links(system: str, data: sphunc.TemporalHypergraph) -> sphunc.InfluenceGraph:
     """The influence graph of one system."""
     if system == "discover":
-        return sphunc.discovery.discover(data.x.double(), data=data, diagnose=False)
+        return sphunc.discover(data.x.double(), data=data, diagnose=False)
     if system == "legacy":
         from sphunc.causal import discover
 

@@ -15,15 +15,14 @@ if TYPE_CHECKING:
         CutLink,
         Do,
         Effect,
-        InfluenceGraph,
         Plan,
         Policy,
         ScaleLink,
         Shift,
         Stochastic,
-        discover,
     )
     from sphunc.datasets import load_dataset
+    from sphunc.discovery import InfluenceGraph, discover
     from sphunc.errors import (
         ArgumentError,
         ArgumentTypeError,
@@ -57,7 +56,7 @@ _HOME = {
     "Effect": "sphunc.causal",
     "Forecast": "sphunc.legacy.forecast",
     "Forecaster": "sphunc.baselines",
-    "InfluenceGraph": "sphunc.causal",
+    "InfluenceGraph": "sphunc.discovery",
     "MissingExtraError": "sphunc.errors",
     "NotFittedError": "sphunc.errors",
     "Plan": "sphunc.causal",
@@ -72,7 +71,7 @@ _HOME = {
     "TemporalHypergraph": "sphunc.hypergraph",
     "VonMisesFisher": "sphunc.sphere",
     "World": "sphunc.worlds",
-    "discover": "sphunc.causal",
+    "discover": "sphunc.discovery",
     "forecaster": "sphunc.baselines",
     "from_frames": "sphunc.io",
     "known_links": "sphunc.legacy.scenario",

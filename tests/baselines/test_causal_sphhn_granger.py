@@ -10,8 +10,8 @@ from sphunc.baselines.causal_sphhn_granger import (
     leading_components,
     place_links,
 )
-from sphunc.causal.candidates import all_pairs
-from sphunc.causal.peers import false_discovery
+from sphunc.baselines.links import false_discovery
+from sphunc.discovery.candidates import all_pairs
 
 
 def chain(times: int = 12, agents: int = 6, dim: int = 4) -> torch.Tensor:

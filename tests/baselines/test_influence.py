@@ -4,7 +4,7 @@ import torch
 
 from sphunc.baselines import InfluenceScores, influence_scores
 from sphunc.baselines.influence import accumulate, look_up
-from sphunc.causal import discover
+from sphunc.discovery import discover
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
 LINKS = torch.tensor([[0, 1, 2], [1, 0, 0]])

@@ -3,7 +3,7 @@ from sphunc.causal.diagnostics import agreement, wrong_times
 
 
 def test_a_true_chain_passes_its_checks(latents):
-    graph = sphunc.discover(latents, calibrate=False)
+    graph = sphunc.causal.discover(latents, calibrate=False)
     assert graph.diagnostics["placebo_links"] < 0.4 * graph.diagnostics["links"]
     assert graph.diagnostics["fixed_effect_agreement"] > 0.8
     assert "checks passed" in graph.verdict

@@ -21,7 +21,7 @@ def matrix(graph):
 
 
 def test_a_chain_is_found_with_its_direction(latents):
-    graph = sphunc.discover(latents, **FAST)
+    graph = sphunc.causal.discover(latents, **FAST)
     found = matrix(graph)
     chain = torch.diagonal(found, offset=1)
     assert float(chain.min()) > 0.5
@@ -33,19 +33,22 @@ def test_a_chain_is_found_with_its_direction(latents):
 
 def test_relabelling_agents_relabels_the_result(latents):
     order = torch.tensor([3, 1, 5, 0, 4, 2])
-    plain, moved = sphunc.discover(latents, **FAST), sphunc.discover(latents[:, order], **FAST)
+    plain, moved = sphunc.causal.discover(latents, **FAST), sphunc.causal.discover(latents[:, order], **FAST)
     torch.testing.assert_close(matrix(moved), matrix(plain)[order][:, order], atol=1e-6, rtol=0)
 
 
 def test_rotating_the_latents_changes_nothing(latents):
     rotation, _ = torch.linalg.qr(torch.randn(24, 24, generator=torch.Generator().manual_seed(3), dtype=torch.double))
     torch.testing.assert_close(
-        matrix(sphunc.discover(latents @ rotation, **FAST)), matrix(sphunc.discover(latents, **FAST)), atol=1e-6, rtol=0
+        matrix(sphunc.causal.discover(latents @ rotation, **FAST)),
+        matrix(sphunc.causal.discover(latents, **FAST)),
+        atol=1e-6,
+        rtol=0,
     )
 
 
 def test_same_seed_same_graph(latents):
-    first, second = (sphunc.discover(latents[:, :4], max_lag=1, diagnose=False, seed=5) for _ in range(2))
+    first, second = (sphunc.causal.discover(latents[:, :4], max_lag=1, diagnose=False, seed=5) for _ in range(2))
     assert torch.equal(first.probability, second.probability)
     assert torch.equal(first.draws, second.draws)
 
@@ -58,14 +61,14 @@ def test_scalar_series_work(replicates):
         push = torch.cat([torch.zeros(1, replicates, dtype=torch.double), 0.6 * x[:-1]])
         x = 0.3 * x + push + torch.randn(4, replicates, generator=g, dtype=torch.double)
         path.append(x)
-    found = matrix(sphunc.discover(torch.stack(path), replicates=replicates > 1, max_lag=1, **FAST))
+    found = matrix(sphunc.causal.discover(torch.stack(path), replicates=replicates > 1, max_lag=1, **FAST))
     assert float(torch.diagonal(found, offset=1).min()) > 0.9
     assert float(torch.diagonal(found, offset=-1).max()) < 0.5
 
 
 def test_required_and_forbidden_links_are_obeyed(latents):
     required, forbidden = torch.tensor([[5], [0]]), torch.tensor([[0], [1]])
-    graph = sphunc.discover(latents, required=required, forbidden=forbidden, diagnose=False)
+    graph = sphunc.causal.discover(latents, required=required, forbidden=forbidden, diagnose=False)
     assert float(matrix(graph)[5, 0]) == pytest.approx(1)
     assert not bool(((graph.links[0] == 0) & (graph.links[1] == 1)).any())
 
@@ -75,13 +78,13 @@ def test_absent_states_are_never_read(latents):
     mask[2, 1] = mask[5, 4] = False
     broken = latents.clone()
     broken[~mask] = math.nan
-    first = sphunc.discover(broken, mask=mask, **FAST)
+    first = sphunc.causal.discover(broken, mask=mask, **FAST)
     broken[~mask] = 7.0
-    torch.testing.assert_close(sphunc.discover(broken, mask=mask, **FAST).probability, first.probability)
+    torch.testing.assert_close(sphunc.causal.discover(broken, mask=mask, **FAST).probability, first.probability)
 
 
 def test_few_times_have_one_lag(latents):
-    assert sphunc.discover(latents[:5], **FAST).fit["lags"] == 1
+    assert sphunc.causal.discover(latents[:5], **FAST).fit["lags"] == 1
 
 
 def test_neutral_results_are_stated(latents):
@@ -89,7 +92,7 @@ def test_neutral_results_are_stated(latents):
     still[:, 2] = still[:1, 2]
     still[:, 4] = still[:, 5]
     pairs = all_pairs(6)
-    graph = sphunc.discover(still, pairs[:, pairs[1] != 0], **FAST)
+    graph = sphunc.causal.discover(still, pairs[:, pairs[1] != 0], **FAST)
     text = " ".join(graph.notes)
     assert "1 agents never change: their links keep the prior probability (indices 2)" in text
     assert "1 agents have no candidates" in text
@@ -118,25 +121,25 @@ def test_neutral_results_are_stated(latents):
 )
 def test_bad_input_is_refused_with_a_way_out(latents, change, options, error, message):
     with pytest.raises(error, match=message):
-        sphunc.discover(change(latents), **options, **FAST)
+        sphunc.causal.discover(change(latents), **options, **FAST)
 
 
 def test_too_many_required_parents_are_refused():
     latents = torch.randn(6, 10, 4, generator=torch.Generator().manual_seed(0))
     pairs = torch.stack([torch.arange(1, 10), torch.zeros(9, dtype=torch.long)])
     with pytest.raises(ArgumentError, match="agent 0 has 9 required parents; at most 7"):
-        sphunc.discover(latents, required=pairs, **FAST)
+        sphunc.causal.discover(latents, required=pairs, **FAST)
 
 
 def test_data_gives_candidates_ids_and_pull():
     world = sphunc.simulate("snare", seed=0, agents=40, times=5)
-    graph = sphunc.discover(world.states, data=world.data, **FAST)
+    graph = sphunc.causal.discover(world.states, data=world.data, **FAST)
     pairs = comembers(world.data)
     ours = set(zip(*graph.links.tolist(), strict=True))
     assert ours == set(zip(*pairs.tolist(), strict=True))
     frame = graph.to_frame()
     assert set(frame["source"]) | set(frame["target"]) <= set(world.data.node_ids)
-    alone = sphunc.discover(world.states, pairs, mask=world.data.present, **FAST)
+    alone = sphunc.causal.discover(world.states, pairs, mask=world.data.present, **FAST)
     assert not torch.allclose(alone.probability, graph.probability)
 
 
@@ -158,7 +161,7 @@ def test_a_learned_message_map_finds_what_the_identity_misses():
     options = {"max_lag": 1, **FAST}
     means = []
     for message_map in ("learn", None):
-        graph = sphunc.discover(latents, candidates, message_map=message_map, **options)
+        graph = sphunc.causal.discover(latents, candidates, message_map=message_map, **options)
         true = (graph.links[1] - graph.links[0]) % latents.shape[1] == 1
         means.append((float(graph.probability[true].mean()), float(graph.probability[~true].mean())))
     assert means[0][0] > 0.9 > 0.2 > means[0][1]

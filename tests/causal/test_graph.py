@@ -11,7 +11,7 @@ from sphunc.errors import ArgumentError, SphuncError
 
 @pytest.fixture
 def graph(latents):
-    return sphunc.discover(latents, diagnose=False, calibrate=False)
+    return sphunc.causal.discover(latents, diagnose=False, calibrate=False)
 
 
 def test_frame_is_sorted_and_top_is_its_head(graph):

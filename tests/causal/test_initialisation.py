@@ -50,7 +50,7 @@ def test_discovery_starts_from_the_gates_of_the_chain(problem, latents):
     source, target = problem.candidates.links
     assert bool(result.initial[target - source == 1].all())
     assert int(result.initial.sum()) < 15
-    fit = sphunc.discover(latents, max_lag=1, diagnose=False, calibrate=False).fit
+    fit = sphunc.causal.discover(latents, max_lag=1, diagnose=False, calibrate=False).fit
     assert fit["initial_links"] == int(result.initial.sum())
     hyper = Hyper(lags=1, phi=0.3, tau=0.3, min_effect=0.0, effective=24.0, dim=24)
     assert (

@@ -64,7 +64,7 @@ def matrix(graph):
 def test_weighed_messages_find_links_that_noise_hides(seed):
     latents, (source, target), is_link = seen_through_noise(seed)
     plain, weighed = (
-        matrix(sphunc.discover(latents, torch.stack([source, target]), message_map=message_map, **FAST))
+        matrix(sphunc.causal.discover(latents, torch.stack([source, target]), message_map=message_map, **FAST))
         for message_map in (None, "weigh")
     )
     score = [auprc(found[source, target].numpy(), is_link.numpy()) for found in (plain, weighed)]

@@ -8,7 +8,7 @@ from sphunc.errors import ArgumentError
 
 @pytest.mark.parametrize("calibrate", [False, True])
 def test_mean_of_structures_is_the_probability(latents, calibrate):
-    graph = sphunc.discover(latents, diagnose=False, calibrate=calibrate)
+    graph = sphunc.causal.discover(latents, diagnose=False, calibrate=calibrate)
     drawn = graph.sample(4000, seed=3)
     error = (drawn.gates.double().mean(0) - graph.probability).abs()
     assert float(error.max()) < 0.03
@@ -16,7 +16,7 @@ def test_mean_of_structures_is_the_probability(latents, calibrate):
 
 
 def test_same_seed_same_structures(latents):
-    graph = sphunc.discover(latents, diagnose=False, calibrate=False)
+    graph = sphunc.causal.discover(latents, diagnose=False, calibrate=False)
     assert torch.equal(graph.sample(20, seed=1).gates, graph.sample(20, seed=1).gates)
     assert not torch.equal(graph.sample(20, seed=1).gates, graph.sample(20, seed=2).gates)
 

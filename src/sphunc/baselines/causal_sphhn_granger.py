@@ -13,7 +13,7 @@ from hashlib import blake2b
 import torch
 
 from sphunc._typing import Bool, Float, Int, Links, Tensor
-from sphunc.causal.peers import granger
+from sphunc.baselines.links.granger import pairwise_granger
 
 COMPONENTS = 8
 FEWEST_TIMES = 4
@@ -34,7 +34,7 @@ def granger_p_values(x: Float[Tensor, "time agent feature"], candidates: Links) 
     z = leading_components(x)
     if not candidates.shape[1] or len(z) < FEWEST_TIMES or not z.shape[2]:
         return torch.ones(candidates.shape[1], dtype=torch.double, device=x.device)
-    return granger(z.cpu(), candidates.cpu(), conditional=False)[1].to(x.device)
+    return pairwise_granger(z.cpu(), candidates.cpu())[1].to(x.device)
 
 
 def discovery_rates(p_value: Float[Tensor, " link"]) -> Float[Tensor, " link"]:

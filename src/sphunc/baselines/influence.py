@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 import torch
 from torch import Tensor
 
+from sphunc._checks import whole_number
 from sphunc._typing import Float, Int, Links, Whole
-from sphunc.causal import InfluenceGraph
-from sphunc.causal.counts import whole_number
 from sphunc.errors import ArgumentError
 
 PROBABILITY = "probability of the link"
 """The one kind of score that claims more than an order."""
+
+
+@runtime_checkable
+class LinkProbabilities(Protocol):
+    """Anything that gives links between agents a probability, such as an :class:`~sphunc.InfluenceGraph`."""
+
+    links: Tensor
+    probability: Tensor
+    agents: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +73,7 @@ def influence_scores(influence: Any, candidates: Links | None = None) -> Influen
         candidates: ``[2, K]`` links to score; a link that the system does not score gets 0. None keeps its own.
     """
     found = influence.influence() if callable(getattr(influence, "influence", None)) else influence
-    if isinstance(found, InfluenceGraph):
+    if isinstance(found, LinkProbabilities):
         found = InfluenceScores(found.links, found.probability, found.agents, PROBABILITY)
     if not isinstance(found, InfluenceScores):
         raise ArgumentError(

@@ -31,6 +31,8 @@ SHORTEST_FOR_TWO_LAGS = 6
 """With fewer times a second lag costs more rows than it can explain."""
 BEYOND_DOUBT = 4.0
 """Standard errors by which a longer lag has to win: noise in the states lets it win by little."""
+NATS_PER_TARGET = 2.0
+"""Mean gain in evidence that a longer lag has to bring; true second lags bring ten."""
 MOST_AGENTS_FOR_ALL_PAIRS = 200
 LEAST_EFFECT = 0.2
 """Default ``min_effect``, in standard errors."""
@@ -145,7 +147,7 @@ def discover(
 
 
 def choose_lags(problem: Problem, max_lag: int | None) -> tuple[Problem, Settings]:
-    """Take one lag, and more where their evidence wins by four standard errors over the targets.
+    """Take one lag, and more where their evidence wins by four standard errors and two nats per target.
 
     The target's own lags are the same in all arms: what persists in an agent would otherwise pass for a second lag of
     its sources.
@@ -168,7 +170,7 @@ def choose_lags(problem: Problem, max_lag: int | None) -> tuple[Problem, Setting
             candidate_evidence = link_evidence(longer, components)
             gain = candidate_evidence - evidence
             error = float(gain.std(correction=0)) * len(gain) ** 0.5
-            if float(gain.sum()) > BEYOND_DOUBT * error + 2:
+            if float(gain.sum()) > max(BEYOND_DOUBT * error, NATS_PER_TARGET * len(gain)):
                 best = longer
                 evidence = candidate_evidence
     return best, fit_settings(best)

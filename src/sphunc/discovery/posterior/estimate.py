@@ -299,6 +299,7 @@ def mixed_posterior(moments: Moments, settings: Settings, generator: torch.Gener
     coefficient = sum_weighted([(part.coefficient, share) for part, share in member])
     squares = sum_weighted([(part.deviation.square() + part.coefficient.square(), share) for part, share in member])
     deviation = (squares - coefficient.square()).clamp(min=0).sqrt()
+    probability = probability.clamp(max=1)
     entropy = sum_weighted([(part.entropy, weight) for part, weight in parts])
     heaviest = max(parts, key=lambda pair: pair[1])[0]
     return ColumnPosterior(probability, coefficient, deviation, entropy, heaviest.draws)

@@ -337,7 +337,7 @@ def column_posterior(
     outside = torch.sigmoid(single.log_factor + step)
     columns = moments.taken.gather(1, sets.chosen)
     probability = outside.scatter(1, columns, weight @ sets.tree.members)
-    probability = torch.where(moments.usable, probability, torch.zeros_like(probability))
+    probability = torch.where(moments.usable, probability.clamp(0, 1), torch.zeros_like(probability))
     draws = torch.zeros(len(weight), 0, probability.shape[1], dtype=torch.bool, device=weight.device)
     if generator is not None:
         masks = systematic_sets(weight, sets.tree, DRAWS, generator)
