@@ -10,8 +10,8 @@ from sphunc.baselines.causal_sphhn import CausalSphHN, CausalSphHNEncoder, Causa
 from sphunc.baselines.causal_sphhn_messages import dispersed_attention, parent_messages
 from sphunc.baselines.pairs import agent_pairs
 from sphunc.baselines.panel import Panel, learn_scale, make_panel
+from sphunc.baselines.targets import targets_of
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.legacy.targets import targets_of
 from sphunc.nn.concentration import scaled_entropy
 from sphunc.sphere import mean_resultant_length
 

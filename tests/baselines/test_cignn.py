@@ -20,8 +20,8 @@ from sphunc.baselines.cignn import (
     normalised,
 )
 from sphunc.baselines.panel import Panel, learn_scale, make_panel
+from sphunc.baselines.targets import targets_of
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.legacy.targets import targets_of
 
 SETTINGS = CIGNNSettings(width=16, causal=6, other=3)
 
@@ -51,7 +51,7 @@ def test_mask_by_hand() -> None:
 def test_masks_begin_at_one_half_and_one_for_all_would_forecast_otherwise() -> None:
     data = simulate("pheme", agents=60, times=8, seed=5).data
     model = forecaster("cignn", seed=0, epochs=60).fit(data, verbose=False)
-    panel = make_panel(data, model.scale_, model.known_.outputs)
+    panel = make_panel(data, model.scale_, model.schema_.outputs)
     spatial, edges = model.network_.spatial, edges_in(panel, "now")
     fresh = CIGNNEncoder(panel.num_inputs, spatial.settings, generator())
     with torch.no_grad():

@@ -15,7 +15,7 @@ from sphunc.baselines.registry import forecaster_class
 from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
 from sphunc.hypergraph import assemble, comembers, scramble_future, time_split
 
-QUICK = {"sphunc": {"dim": 8, "epochs": 15, "folds": 2}, "majority": {}, "persistence": {}}
+QUICK: dict[str, dict] = {"sphunc": {}, "majority": {}, "persistence": {}}
 COMPANY = {"epochs": 100}  # all else as it comes: the defaults must do
 PEER = {"epochs": 25, "width": 16, "hidden": 16, "learning_rate": 5e-3}
 NAMES = list(FORECASTERS)
@@ -58,7 +58,7 @@ def nll(model, data, origins) -> float:
     rows = []
     for origin in origins:
         seen = data.y_mask[origin + 1]
-        p = model.predict(data, origin).probabilities[seen]
+        p = model.predict(data, origin_index=origin).probabilities[seen]
         rows.append(-p.gather(1, data.y[origin + 1][seen].unsqueeze(1)).log())
     return float(torch.cat(rows).mean())
 
@@ -178,7 +178,7 @@ def test_takes_an_agent_that_meets_nobody_and_a_time_when_nobody_meets(name, fit
 @pytest.mark.parametrize("name", NAMES)
 def test_without_features_goes_by_groups_and_outcomes_or_says_what_is_missing(name, easy, easy_split) -> None:
     bare = replace(easy, x=easy.x[..., :0], x_mask=easy.x_mask[..., :0], feature_names=())
-    if name in ("sphunc", "spherenet", "causal_sphhn"):
+    if name in ("spherenet", "causal_sphhn"):
         with pytest.raises(DataError, match="data has no features"):
             make(name).fit(bare, easy_split, verbose=False)
     else:
@@ -203,8 +203,20 @@ def test_takes_agents_that_training_never_saw(name, fitted, easy) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_looks_at_nothing_after_the_origin(name, fitted, easy) -> None:
     origin = 4
-    seen = fitted(name).predict(easy, origin).probabilities
-    assert torch.equal(seen, fitted(name).predict(scramble_future(easy, origin), origin).probabilities)
+    seen = fitted(name).predict(easy, origin_index=origin).probabilities
+    scrambled = scramble_future(easy, origin)
+    assert torch.equal(seen, fitted(name).predict(scrambled, origin_index=origin).probabilities)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_origin_is_given_by_its_label_or_by_its_position(name, fitted, easy) -> None:
+    waves = replace(easy, times=tuple(range(1, easy.num_times + 1)))
+    by_label = fitted(name).predict(waves, 5)
+    by_position = fitted(name).predict(waves, origin_index=4)
+    assert (by_label.origin, by_label.target) == (by_position.origin, by_position.target) == (5, 6)
+    assert torch.equal(by_label.probabilities, by_position.probabilities)
+    with pytest.raises(ArgumentError, match="origin is 5 and origin_index 4; give one of them"):
+        fitted(name).predict(waves, 5, origin_index=4)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if isinstance(forecaster(name), InfluenceForecaster)])
@@ -230,12 +242,14 @@ def test_arguments_are_checked(name, fitted, easy) -> None:
     for seed in (1.5, "a", None):
         with pytest.raises(ArgumentTypeError, match=r"seed=.* must be a whole number"):
             made(seed=seed)
-    for origin in ("x", 1.0, True):
-        with pytest.raises(ArgumentTypeError, match=r"origin=.* must be a whole number.* of data.times"):
-            unwrap(kind.predict)(fitted(name), easy, origin)
-    for origin in (-1, 99):
-        with pytest.raises(ArgumentError, match=str(origin)):
-            fitted(name).predict(easy, origin)
+    for position in ("x", 1.0, True):
+        with pytest.raises(ArgumentTypeError, match=r"origin_index=.* must be a whole number"):
+            unwrap(kind.predict)(fitted(name), easy, origin_index=position)
+    for position in (-1, 99):
+        with pytest.raises(ArgumentError, match=f"origin_index={position}"):
+            fitted(name).predict(easy, origin_index=position)
+    with pytest.raises(ArgumentError, match="99"):
+        fitted(name).predict(easy, 99)
     with pytest.raises(ArgumentTypeError, match="fit needs data=, a TemporalHypergraph"):
         unwrap(kind.fit)(forecaster(name), "folder")
 

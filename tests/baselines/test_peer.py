@@ -25,7 +25,7 @@ def test_candidates_are_those_who_met_up_to_the_end_of_training(data, split) -> 
     model = forecaster("hypergcn", epochs=1).fit(data, split)
     stop = split.targets("calibration")[-1] + 1
     assert torch.equal(model.influence().links, comembers(data, stop))
-    assert model.known_.last == data.times[stop - 1]
+    assert model.schema_.last == data.times[stop - 1]
 
 
 def test_horizon_and_calendar(data) -> None:

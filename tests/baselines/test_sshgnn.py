@@ -7,8 +7,8 @@ from sphunc.baselines import forecaster
 from sphunc.baselines.line_graph import line_graph_of
 from sphunc.baselines.panel import learn_scale, make_panel
 from sphunc.baselines.sshgnn import SSHGNNEncoder, SSHGNNLayer, SSHGNNSettings, clique_walk, segment_softmax
+from sphunc.baselines.targets import targets_of
 from sphunc.errors import ArgumentError
-from sphunc.legacy.targets import targets_of
 
 
 @pytest.fixture

@@ -7,36 +7,41 @@ import torch
 
 from sphunc.baselines import forecaster
 from sphunc.baselines.controls import LogisticNetwork
+from sphunc.baselines.holdout import holdout_scheme
 from sphunc.baselines.panel import inputs_of, learn_scale, make_panel
-from sphunc.baselines.trainer import Training, mean_nll, outlook_of, train
+from sphunc.baselines.targets import Targets, targets_of
+from sphunc.baselines.temperature import FEWEST_TO_CALIBRATE
+from sphunc.baselines.trainer import Training, forecasts_of_held_out_agents, mean_nll, train
 from sphunc.errors import ArgumentError, DataError
+from sphunc.forecasting.distribution import Categorical
 from sphunc.hypergraph import scramble_future
-from sphunc.legacy.calibration import FEWEST_TO_CALIBRATE
-from sphunc.legacy.plan import make_plan
-from sphunc.legacy.targets import Targets, targets_of
 
 SETTINGS = Training(learning_rate=0.05, epochs=15, patience=5)
 
 
-def fit(data, plan, **changes):
+def fit(data, scheme, **changes):
     make = partial(LogisticNetwork, inputs_of(data.num_features, data.num_classes), data.num_classes)
-    return train(data, plan, make, replace(SETTINGS, **changes), seed=0)
+    return train(data, scheme, make, replace(SETTINGS, **changes), seed=0)
 
 
 def test_nll_by_hand() -> None:
     log_p = torch.tensor([[[0.5, 0.5], [0.25, 0.75]]]).log()
     targets = Targets(torch.tensor([[0, 1]]), torch.tensor([[True, True]]))
     assert float(mean_nll(log_p, targets)) == pytest.approx(-(math.log(0.5) + math.log(0.75)) / 2)
-    assert outlook_of(log_p).total[0, 0].item() == pytest.approx(1.0)
 
 
-def test_times_are_held_out_and_stopping_restores_the_best_pass(data, split) -> None:
-    plan = make_plan(data, 1, split)
-    assert not plan.by_agents
-    trained = fit(data, plan)
+def test_each_agent_is_forecast_by_the_network_that_did_not_learn_from_it() -> None:
+    parts = [torch.full((2, 3, 1), float(k)) for k in range(2)]
+    assert forecasts_of_held_out_agents(parts, torch.tensor([0, 1, 0]))[..., 0].tolist() == [[0.0, 1.0, 0.0]] * 2
+
+
+def test_times_are_held_out_and_stopping_restores_the_best_epoch(data, split) -> None:
+    scheme = holdout_scheme(data, 1, split)
+    assert not scheme.by_agents
+    trained = fit(data, scheme)
     assert 1 <= trained.epochs <= 15
     assert trained.temperature.count == int(data.y_mask[list(split.targets("calibration"))].sum())
-    shorter = fit(data, plan, epochs=trained.epochs)
+    shorter = fit(data, scheme, epochs=trained.epochs)
     assert alike(trained, shorter)
 
 
@@ -54,30 +59,31 @@ def changed_at(data, times):
 
 @pytest.mark.parametrize("part", ["validation", "calibration"])
 def test_the_network_learns_from_held_out_outcomes_once_they_have_chosen(data, split, part) -> None:
-    plan = make_plan(data, 1, split)
+    scheme = holdout_scheme(data, 1, split)
     last = changed_at(data, split.targets(part)[-1:])
-    assert not alike(fit(data, plan, epochs=1), fit(last, plan, epochs=1))
-    assert alike(fit(data, plan, epochs=1, refit=False), fit(last, plan, epochs=1, refit=False))
+    assert not alike(fit(data, scheme, epochs=1), fit(last, scheme, epochs=1))
+    assert alike(fit(data, scheme, epochs=1, refit=False), fit(last, scheme, epochs=1, refit=False))
 
 
-def test_a_refit_leaves_the_held_out_score_and_keeps_sureness(data, split) -> None:
-    plan = make_plan(data, 1, split)
-    held, final = fit(data, plan, refit=False), fit(data, plan)
+def test_a_refit_leaves_the_held_out_score_and_keeps_confidence(data, split) -> None:
+    scheme = holdout_scheme(data, 1, split)
+    held, final = fit(data, scheme, refit=False), fit(data, scheme)
     assert (final.validation, final.epochs) == (held.validation, held.epochs)
-    assert torch.equal(final.scale.mean, learn_scale(data, plan.train_stop).mean)
-    seen = data.window(0, plan.stop)
-    rows = targets_of(seen, 1, plan.calibration).mask
-    sure = [
-        one.temperature.apply(outlook_of(log_probabilities(one, seen)).rows(rows)).sureness() for one in (held, final)
-    ]
-    assert sure[1] == pytest.approx(sure[0], abs=1e-3)
+    assert torch.equal(final.scale.mean, learn_scale(data, scheme.train_stop).mean)
+    seen = data.window(0, scheme.stop)
+    rows = targets_of(seen, 1, scheme.calibration).mask
+    before, after = (
+        one.temperature.apply(Categorical(log_probabilities(one, seen)[rows])).confidence for one in (held, final)
+    )
+    assert float(after.mean()) == pytest.approx(float(before.mean()), abs=1e-3)
 
 
-def test_a_refit_goes_on_from_the_trained_network_for_a_third_of_the_passes(data, split) -> None:
-    plan = make_plan(data, 1, split)
-    rate, passes = 1e-4, 9
-    held, final = (fit(data, plan, refit=refit, epochs=passes, learning_rate=rate) for refit in (False, True))
-    assert held.epochs == passes
+def test_a_refit_goes_on_from_the_trained_network_for_a_third_of_the_epochs(data, split) -> None:
+    scheme = holdout_scheme(data, 1, split)
+    rate = 1e-4
+    epochs = 9
+    held, final = (fit(data, scheme, refit=refit, epochs=epochs, learning_rate=rate) for refit in (False, True))
+    assert held.epochs == epochs
     pairs = zip(held.network.parameters(), final.network.parameters(), strict=True)
     moved = max(float((a - b).detach().abs().max()) for a, b in pairs)
     assert 2 * rate < moved < 3.1 * rate  # a step of AdamW from its start is at most as long as its rate
@@ -90,16 +96,16 @@ def log_probabilities(trained, data):
 
 def test_agents_are_held_out_where_times_are_few(data) -> None:
     short = data.window(0, 4)
-    plan = make_plan(short, 1)
-    assert plan.by_agents
-    trained = fit(short, plan)
+    scheme = holdout_scheme(short, 1)
+    assert scheme.by_agents
+    trained = fit(short, scheme)
     assert trained.temperature.count == targets_of(short, 1).latest(FEWEST_TO_CALIBRATE).count
     assert trained.validation < math.log(data.num_classes)
 
 
 def test_nothing_after_the_training_window_is_looked_at(data, split) -> None:
-    plan = make_plan(data, 1, split)
-    first, second = fit(data, plan), fit(scramble_future(data, plan.stop - 1), plan)
+    scheme = holdout_scheme(data, 1, split)
+    first, second = fit(data, scheme), fit(scramble_future(data, scheme.stop - 1), scheme)
     assert first.validation == second.validation
     assert first.temperature == second.temperature
     assert torch.equal(first.scale.mean, second.scale.mean)
@@ -111,12 +117,12 @@ def test_training_on_nothing_is_refused(data, split) -> None:
     y_mask[list(split.targets("validation"))] = False
     blind = replace(data, y=torch.where(y_mask, data.y, 0), y_mask=y_mask)
     with pytest.raises(DataError, match="no outcome is observed at the targets of the validation origins"):
-        fit(blind, make_plan(data, 1, split))
+        fit(blind, holdout_scheme(data, 1, split))
 
 
 def test_a_loss_that_explodes_names_the_learning_rate(data, split) -> None:
     with pytest.raises(ArgumentError, match="learning_rate is 1e\\+30, and the loss became"):
-        fit(data, make_plan(data, 1, split), learning_rate=1e30)
+        fit(data, holdout_scheme(data, 1, split), learning_rate=1e30)
 
 
 def test_a_network_that_breaks_down_names_the_learning_rate(data, split) -> None:

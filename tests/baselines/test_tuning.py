@@ -2,6 +2,7 @@ import math
 from inspect import unwrap
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 from sphunc.baselines import FORECASTERS, forecaster, tune, tuning
@@ -61,10 +62,9 @@ def test_drawn_settings_never_override_the_fixed_ones(data, split, monkeypatch) 
     assert [settings["seed"] for settings in made] == [3, 3, 0]
 
 
-@pytest.mark.parametrize(
-    "name, trials, fixed", [("logistic", 3, {}), ("sphunc", 1, {"dim": 4, "layers": 1, "lambda_entropy": 0.0})]
-)
-def test_no_trial_refits_and_scores_are_those_of_models_that_do(name, trials, fixed, data, split, monkeypatch) -> None:
+def test_no_trial_refits_and_scores_are_those_of_models_that_do(data, split, monkeypatch) -> None:
+    name = "logistic"
+    trials = 3
     made = []
 
     def spy(name, **settings):
@@ -72,7 +72,7 @@ def test_no_trial_refits_and_scores_are_those_of_models_that_do(name, trials, fi
         return forecaster(name, **settings)
 
     monkeypatch.setattr(tuning, "forecaster", spy)
-    fixed = {"epochs": 2, **fixed}
+    fixed = {"epochs": 2}
     for trial in tune(name, data, split, trials=trials, refit=True, **fixed):
         fitted = forecaster(name, seed=0, **trial.settings, **fixed).fit(data, split, verbose=False)
         assert trial.validation == validation_nll(fitted)
@@ -86,16 +86,32 @@ def test_a_trial_that_fails_counts_and_says_why(data, split) -> None:
     assert "learning_rate is 1e+30" in trial.error
 
 
-@pytest.mark.parametrize(
-    "stages, wanted",
-    [
-        ([("cross-fit", 0.1), ("train", 0.7), ("train", 0.5), ("train", 0.6), ("refit", None)], 0.5),
-        ([("cross-fit", 0.4), ("cross-fit", 0.3), ("train", None)], 0.3),
-    ],
-)
-def test_sphunc_is_judged_on_the_outcomes_that_it_stops_on(stages, wanted) -> None:
-    model = SimpleNamespace(history_=[SimpleNamespace(stage=stage, validation=score) for stage, score in stages])
-    assert validation_nll(model) == wanted
+def fitted_sphunc(weight, history=(), rows=()):
+    comparison = pl.DataFrame(list(rows), schema={"model": pl.String, "nll": pl.Float64}, orient="row")
+    return SimpleNamespace(history_=history, comparison_=comparison, model_=SimpleNamespace(weight=weight))
+
+
+def test_sphunc_is_scored_by_the_nested_model_that_it_chose() -> None:
+    rows = [
+        ("persistence", 0.9),
+        ("covariates", 0.5),
+        ("covariates + states", 0.6),
+        ("covariates + states + links", 0.4),
+    ]
+    assert validation_nll(fitted_sphunc(0.0, rows=rows)) == 0.5
+    assert validation_nll(fitted_sphunc(0.25, rows=rows)) == 0.4
+
+
+def test_the_papers_model_is_scored_by_its_best_epoch() -> None:
+    history = [SimpleNamespace(validation=score) for score in (0.7, 0.5, 0.6)]
+    assert validation_nll(fitted_sphunc(0.0, history)) == 0.5
+    assert validation_nll(fitted_sphunc(0.0)) == math.inf
+
+
+def test_sphunc_has_nothing_to_tune(data, split) -> None:
+    (trial,) = tune("sphunc", data, split, trials=4)
+    assert trial.settings == {}
+    assert 0.0 < trial.validation < math.log(data.num_classes)
 
 
 def test_a_fixed_setting_at_fault_is_no_failed_trial(data, split) -> None:

@@ -51,8 +51,8 @@ from sphunc.baselines.pairs import agent_pairs, per_panel
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
 from sphunc.baselines.settings import Count, Several, Share, Weight
+from sphunc.baselines.targets import Targets
 from sphunc.hypergraph.buckets import Buckets
-from sphunc.legacy.targets import Targets
 from sphunc.nn.concentration import HIGHEST, LOWEST, scaled_entropy
 from sphunc.nn.projection import normalise
 from sphunc.sphere import mean_resultant_length

@@ -57,7 +57,7 @@ from sphunc.baselines.pairs import closest, pair_counts, pairs_so_far, per_panel
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
 from sphunc.baselines.settings import Count, Weight
-from sphunc.legacy.targets import Targets
+from sphunc.baselines.targets import Targets
 
 EDGES = 2**18
 FEWEST_NEIGHBOURS = 4

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from sphunc._typing import Float, Int, Whole
 from sphunc.errors import ArgumentError
+from sphunc.forecasting.calendar import time_label
 from sphunc.hypergraph import Split, TemporalHypergraph
-from sphunc.legacy.forecast import next_time
 
 
 @runtime_checkable
@@ -30,8 +30,8 @@ class Forecaster(Protocol):
         """Learn from the training origins, stop on the validation origins, calibrate on the calibration origins."""
         ...
 
-    def predict(self, data: TemporalHypergraph, origin: Whole | None = None) -> Any:
-        """Forecast from time index ``origin``, the last one by default; nothing later is looked at."""
+    def predict(self, data: TemporalHypergraph, origin: object = None, *, origin_index: Whole | None = None) -> Any:
+        """Forecast from the time with the label ``origin``, or at a position; nothing later is looked at."""
         ...
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -114,11 +114,19 @@ def peer_forecast(
     classes: tuple[str, ...],
     probabilities: Float[Tensor, "agent class"],
 ) -> PeerForecast:
-    """Name what was forecast for the agents of ``data`` from time index ``origin``."""
+    """Name what was forecast for the agents of ``data``.
+
+    Args:
+        data: the agents, and labels of times.
+        origin: position of the time that is forecast from.
+        horizon: steps from origin to target.
+        classes: C names.
+        probabilities: ``[N, C]``.
+    """
     return PeerForecast(
         agents=data.node_ids,
         origin=data.times[origin],
-        target=next_time(data.times, origin + horizon),
+        target=time_label(data.times, origin + horizon),
         horizon=horizon,
         class_names=classes,
         probabilities=probabilities.cpu(),

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from sphunc._typing import Float, Links
 from sphunc.baselines.panel import Panel
-from sphunc.legacy.targets import Targets
+from sphunc.baselines.targets import Targets
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,22 +12,22 @@ from typing import Any, ClassVar
 
 import torch
 
+from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Whole
 from sphunc.baselines.forecaster import PeerForecast, peer_forecast
+from sphunc.baselines.holdout import holdout_scheme
 from sphunc.baselines.influence import InfluenceScores
 from sphunc.baselines.network import ForecastNetwork, SpatialEncoder, TemporalNetwork
 from sphunc.baselines.panel import Scale, inputs_of, make_panel
-from sphunc.baselines.saving import Saved, read_peer, write_peer
+from sphunc.baselines.saving import Saved, load_weights, read_peer, write_peer
 from sphunc.baselines.settings import Count, Share, check_params, check_values
-from sphunc.baselines.trainer import Trained, Training, outlook_of, train
-from sphunc.causal.counts import seed_number, whole_number
+from sphunc.baselines.temperature import Temperature
+from sphunc.baselines.trainer import Trained, Training, train
 from sphunc.errors import DataError, NotFittedError
+from sphunc.forecasting.arguments import check_data, check_device, origin_position
+from sphunc.forecasting.distribution import Categorical
+from sphunc.forecasting.schema import TrainingSchema, align, schema_of
 from sphunc.hypergraph import Split, TemporalHypergraph, comembers
-from sphunc.legacy.alignment import Known, align, check_features, known_of
-from sphunc.legacy.calibration import TemperatureLaw
-from sphunc.legacy.inputs import check_data, check_device, check_origin
-from sphunc.legacy.plan import make_plan
-from sphunc.legacy.weights import load_weights
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Peer(ABC):
         network_: the trained network.
         temperature_: calibration of confidence.
         influence_: native scores of the candidate links, or None.
-        validation_: NLL of held-out outcomes in the best pass, before any refit.
-        epochs_: passes that the network was trained for.
-        known_: agents, features and classes of the training data.
+        validation_: NLL of held-out outcomes in the best epoch, before any refit.
+        epochs_: epochs that the network was trained for.
+        schema_: agents, features and classes of the training data.
     """
 
     name: ClassVar[str]
@@ -73,16 +73,18 @@ class Peer(ABC):
 
     network_: ForecastNetwork
     scale_: Scale
-    temperature_: TemperatureLaw
+    temperature_: Temperature
     influence_: InfluenceScores | None
     validation_: float
     epochs_: int
-    known_: Known
+    schema_: TrainingSchema
 
     def __init__(
         self, *, horizon: Whole = 1, seed: Whole = 0, device: str | torch.device = "cpu", **settings: Any
     ) -> None:
-        self.horizon, self.seed, self.device = whole_number("horizon", horizon, least=1), seed_number(seed), device
+        self.horizon = whole_number("horizon", horizon, least=1)
+        self.seed = seed_number(seed)
+        self.device = device
         check_params(type(self).__name__, settings, [f.name for f in fields(self.Settings)])
         self._given = check_values(self.Settings, settings)
         self.settings = self.Settings(**self._given)
@@ -103,30 +105,41 @@ class Peer(ABC):
             split: origins to train, validate and calibrate on; None uses all times.
             verbose: taken because every forecaster takes it; a peer fits within seconds and shows nothing.
         """
-        data, device = check_data("fit", data), check_device(self.device)
-        known = known_of(data)
-        if known.numeric:
+        data = check_data("fit", data)
+        device = check_device(self.device)
+        schema = schema_of(data)
+        if schema.numeric:
             raise DataError(f"{type(self).__name__} forecasts classes, but data has numbers; bin them, or use SphUnc")
-        if self.needs_features:
-            check_features(data)
-        plan = make_plan(data, self.horizon, split)
-        window = data.until_index(plan.stop - 1).to(device)
-        trained = train(window, plan, partial(self._network, known), self.settings, self.seed)
-        self._take(known_of(window), trained)
+        if self.needs_features and not data.num_features:
+            raise DataError(
+                f"data has no features, from which {type(self).__name__} tells agents apart; give the features table "
+                "at least one column of numbers beside time and agent"
+            )
+        scheme = holdout_scheme(data, self.horizon, split)
+        window = data.until_index(scheme.stop - 1).to(device)
+        trained = train(window, scheme, partial(self._network, schema), self.settings, self.seed)
+        self._take(schema_of(window), trained)
         self.influence_ = self._native_influence(window)
         return self
 
     @torch.no_grad()
-    def predict(self, data: TemporalHypergraph, origin: Whole | None = None) -> PeerForecast:
-        """Forecast every agent's outcome ``horizon`` steps after ``origin``; agents may be new."""
+    def predict(
+        self, data: TemporalHypergraph, origin: object = None, *, origin_index: Whole | None = None
+    ) -> PeerForecast:
+        """Forecast every agent's outcome ``horizon`` steps after ``origin``; agents may be new.
+
+        Args:
+            data: the past; nothing after the origin is looked at.
+            origin: label of the time to forecast from (wave 5, a date); the last time by default.
+            origin_index: or its position in ``data.times``.
+        """
         self._check_fitted("predict")
         data = check_data("predict", data)
-        origin = data.num_times - 1 if origin is None else check_origin(data, origin)
-        past = align(data.until_index(origin), self.known_).to(self.device)
-        run = self.network_(make_panel(past, self.scale_, self.known_.outputs))
-        last = self.temperature_.apply(outlook_of(run.log_probabilities[-1])).log_probabilities
-        assert last is not None
-        return peer_forecast(data, origin, self.horizon, self.known_.classes, last.exp())
+        position = origin_position(data, origin, origin_index)
+        past = align(data.until_index(position), self.schema_).to(self.device)
+        run = self.network_(make_panel(past, self.scale_, self.schema_.outputs))
+        forecast = self.temperature_.apply(Categorical(run.log_probabilities[-1]))
+        return peer_forecast(data, position, self.horizon, self.schema_.classes, forecast.probabilities)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into ``folder``: JSON and safetensors."""
@@ -135,18 +148,20 @@ class Peer(ABC):
         summary = {"temperature": asdict(self.temperature_), "epochs": self.epochs_, "validation": self.validation_}
         tensors = {"mean": self.scale_.mean, "deviation": self.scale_.deviation}
         weights = dict(self.network_.state_dict())
-        write_peer(Path(folder), self.name, Saved(params, self.known_, summary, weights, tensors, self.influence_))
+        write_peer(Path(folder), self.name, Saved(params, self.schema_, summary, weights, tensors, self.influence_))
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, device: str | torch.device = "cpu") -> Peer:
         """Read a model that :meth:`save` wrote."""
         saved = read_peer(Path(folder), cls.name)
         model = cls(**{**saved.params, "device": device})
-        network = model._network(saved.known, torch.Generator()).to(device).eval()
+        network = model._network(saved.schema, torch.Generator()).to(device).eval()
         load_weights(network, saved.weights)
         scale = Scale(saved.tensors["mean"].to(device), saved.tensors["deviation"].to(device))
-        law, summary = TemperatureLaw(**saved.summary["temperature"]), saved.summary
-        model._take(saved.known, Trained(network, law, scale, summary["epochs"], summary["validation"]))
+        summary = saved.summary
+        temperature = Temperature(**summary["temperature"])
+        trained = Trained(network, temperature, scale, summary["epochs"], summary["validation"])
+        model._take(saved.schema, trained)
         model.influence_ = saved.influence
         return model
 
@@ -157,27 +172,31 @@ class Peer(ABC):
         hidden, dropout = self.settings.hidden, self.settings.dropout
         return TemporalNetwork(spatial, num_inputs, num_classes, hidden=hidden, dropout=dropout, generator=generator)
 
-    def _network(self, known: Known, generator: torch.Generator) -> ForecastNetwork:
-        num_inputs = inputs_of(len(known.features), known.outputs)
-        spatial = self.make_spatial(num_inputs, len(known.features), generator)
-        return self.make_network(spatial, num_inputs, known.outputs, generator)
+    def _network(self, schema: TrainingSchema, generator: torch.Generator) -> ForecastNetwork:
+        num_inputs = inputs_of(len(schema.features), schema.outputs)
+        spatial = self.make_spatial(num_inputs, len(schema.features), generator)
+        return self.make_network(spatial, num_inputs, schema.outputs, generator)
 
-    def _take(self, known: Known, trained: Trained) -> None:
-        self.known_, self.network_, self.scale_ = known, trained.network, trained.scale
-        self.temperature_, self.epochs_, self.validation_ = trained.temperature, trained.epochs, trained.validation
+    def _take(self, schema: TrainingSchema, trained: Trained) -> None:
+        self.schema_ = schema
+        self.network_ = trained.network
+        self.scale_ = trained.scale
+        self.temperature_ = trained.temperature
+        self.epochs_ = trained.epochs
+        self.validation_ = trained.validation
 
     @torch.no_grad()
     def _native_influence(self, window: TemporalHypergraph) -> InfluenceScores | None:
         candidates = comembers(window)
         spatial = self.network_.spatial
-        score = spatial.influence(make_panel(window, self.scale_, self.known_.outputs), candidates)
+        score = spatial.influence(make_panel(window, self.scale_, self.schema_.outputs), candidates)
         if score is None:
             return None
         kind = spatial.influence_kind
         return InfluenceScores(candidates.cpu(), score.cpu(), window.node_ids, kind, spatial.directed)
 
     def _check_fitted(self, asked: str) -> None:
-        if not hasattr(self, "known_"):
+        if not hasattr(self, "schema_"):
             raise NotFittedError(f"{asked} needs a fitted model; call fit(data), or {type(self).__name__}.load(folder)")
 
     def __repr__(self) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 from sphunc.baselines.forecaster import Forecaster
 from sphunc.baselines.saving import PEER, saved_name
 from sphunc.errors import ArgumentError
-from sphunc.legacy.bundle import has_bundle
+from sphunc.forecasting.storage import has_bundle
 
 FORECASTERS = MappingProxyType(
     {
-        "sphunc": "sphunc.legacy.estimator:SphUnc",
+        "sphunc": "sphunc.estimator:SphUnc",
         "hypergcn": "sphunc.baselines.hypergcn:HyperGCN",
         "sshgnn": "sphunc.baselines.sshgnn:SSHGNN",
         "spherenet": "sphunc.baselines.spherenet:SphereNet",

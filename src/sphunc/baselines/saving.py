@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from sphunc.baselines.influence import InfluenceScores
 from sphunc.errors import CheckpointError
-from sphunc.legacy.alignment import Known
-from sphunc.legacy.bundle import read_bundle, write_bundle
-from sphunc.legacy.checkpoint import decode_id, encode_id, inside, under
+from sphunc.forecasting.identifiers import decode_id, encode_id
+from sphunc.forecasting.schema import TrainingSchema
+from sphunc.forecasting.storage import read_bundle, write_bundle
 
 PEER = "peer"
 
@@ -23,7 +24,7 @@ class Saved:
 
     Attributes:
         params: of the constructor.
-        known: agents, features and classes of the training data.
+        schema: agents, features and classes of the training data.
         summary: numbers and words, as JSON.
         weights: of its network; empty where it has none.
         tensors: further tensors by name.
@@ -31,7 +32,7 @@ class Saved:
     """
 
     params: dict[str, Any]
-    known: Known
+    schema: TrainingSchema
     summary: dict[str, Any]
     weights: dict[str, Tensor]
     tensors: dict[str, Tensor]
@@ -40,15 +41,16 @@ class Saved:
 
 def write_peer(folder: Path, name: str, saved: Saved) -> None:
     """Write a fitted peer into ``folder``, in place of what was there."""
-    known = {**asdict(saved.known), "agents": [encode_id(a) for a in saved.known.agents]}
-    known["last"] = encode_id(saved.known.last)
-    tensors = {**under("weights", saved.weights), **under("tensors", saved.tensors)}
+    schema = asdict(saved.schema)
+    schema["agents"] = [encode_id(agent) for agent in saved.schema.agents]
+    schema["last"] = encode_id(saved.schema.last)
+    tensors = {**_with_prefix("weights", saved.weights), **_with_prefix("tensors", saved.tensors)}
     influence = saved.influence
     words: dict[str, Any] | None = None
     if influence is not None:
         words = {"kind": influence.kind, "directed": influence.directed}
         tensors |= {"influence.links": influence.links, "influence.score": influence.score}
-    document = {"peer": name, "params": saved.params, "known": known, "summary": saved.summary, "influence": words}
+    document = {"peer": name, "params": saved.params, "schema": schema, "summary": saved.summary, "influence": words}
     write_bundle(folder, PEER, document, tensors)
 
 
@@ -60,13 +62,11 @@ def read_peer(folder: Path, name: str) -> Saved:
             f"{folder} holds the peer {document.get('peer')!r}, not {name!r}; use load_forecaster(folder)"
         )
     try:
-        words = document["known"]
-        agents = tuple(decode_id(agent) for agent in words["agents"])
-        classes, last = tuple(words["classes"]), decode_id(words["last"])
-        known = Known(agents, tuple(words["features"]), classes, words["outputs"], last, tuple(words["outcomes"]))
-        influence = _influence(document["influence"], inside("influence", tensors), known)
-        parts = inside("weights", tensors), inside("tensors", tensors)
-        return Saved(document["params"], known, document["summary"], *parts, influence)
+        schema = _read_schema(document["schema"])
+        influence = _influence(document["influence"], _without_prefix("influence", tensors), schema)
+        weights = _without_prefix("weights", tensors)
+        others = _without_prefix("tensors", tensors)
+        return Saved(document["params"], schema, document["summary"], weights, others, influence)
     except (KeyError, TypeError) as error:
         raise CheckpointError(f"{folder / 'peer.json'} misses {error}; it is damaged or foreign") from None
 
@@ -76,7 +76,48 @@ def saved_name(folder: Path) -> str:
     return str(read_bundle(folder, PEER)[0].get("peer"))
 
 
-def _influence(words: dict[str, Any] | None, tensors: dict[str, Tensor], known: Known) -> InfluenceScores | None:
+def load_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Put saved weights into a network; parameters must fit, buffers may have been learned at another length.
+
+    Args:
+        network: as its constructor made it.
+        weights: by name, as ``state_dict`` gives them.
+    """
+    buffers = {name for name, _ in network.named_buffers()}
+    for name, value in weights.items():
+        home, _, leaf = name.rpartition(".")
+        if name in buffers:
+            module = network.get_submodule(home)
+            module.register_buffer(leaf, value.detach().clone().to(module.get_buffer(leaf).device))
+    try:
+        network.load_state_dict(dict(weights))
+    except RuntimeError as error:
+        first = " ".join(str(error).split())[:300]
+        raise CheckpointError(f"the saved weights do not fit the saved configuration: {first}") from None
+
+
+def _read_schema(document: dict[str, Any]) -> TrainingSchema:
+    return TrainingSchema(
+        agents=tuple(decode_id(agent) for agent in document["agents"]),
+        features=tuple(document["features"]),
+        classes=tuple(document["classes"]),
+        outputs=document["outputs"],
+        last=decode_id(document["last"]),
+        outcomes=tuple(document["outcomes"]),
+    )
+
+
+def _with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {f"{prefix}.{name}": value for name, value in tensors.items()}
+
+
+def _without_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name[len(prefix) + 1 :]: value for name, value in tensors.items() if name.startswith(f"{prefix}.")}
+
+
+def _influence(
+    words: dict[str, Any] | None, tensors: dict[str, Tensor], schema: TrainingSchema
+) -> InfluenceScores | None:
     if words is None:
         return None
-    return InfluenceScores(tensors["links"], tensors["score"], known.agents, words["kind"], words["directed"])
+    return InfluenceScores(tensors["links"], tensors["score"], schema.agents, words["kind"], words["directed"])

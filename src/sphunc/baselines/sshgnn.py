@@ -47,9 +47,9 @@ from sphunc.baselines.network import Encoding, SpatialEncoder, drop, linear, par
 from sphunc.baselines.panel import Panel
 from sphunc.baselines.peer import InfluencePeer, PeerSettings
 from sphunc.baselines.settings import Count, Weight
+from sphunc.baselines.targets import Targets
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph.buckets import Buckets
-from sphunc.legacy.targets import Targets
 
 
 @dataclass(frozen=True)

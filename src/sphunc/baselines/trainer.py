@@ -1,9 +1,9 @@
 """The one trainer: AdamW, early stopping on held-out NLL, temperature on what is kept for calibration.
 
-The plan is that of SphUnc (:mod:`sphunc.legacy.plan`): later times are held out, or, where times are too few, agents in
-folds. Held-out outcomes choose the number of passes and the temperature. Where times were held out, the trained network
-then goes on with every outcome that may be seen, for a third of these passes, as SphUnc does; where agents were, there
-is a network per fold, and a fresh one learns from all agents for as many passes.
+Later times are held out (:mod:`sphunc.baselines.holdout`), or, where times are too few, agents in folds. Held-out
+outcomes choose the number of epochs and the temperature. Where times were held out, the trained network then goes on
+with every outcome that may be read, for a third of these epochs; where agents were, there is a network per fold, and a
+fresh one learns from all agents for as many epochs.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from sphunc._typing import Float
-from sphunc.baselines.forecaster import predictive_entropy
+from sphunc._typing import Float, Int
+from sphunc.baselines.holdout import HoldoutScheme
 from sphunc.baselines.network import ForecastNetwork, Run
 from sphunc.baselines.panel import Panel, Scale, learn_scale, make_panel
 from sphunc.baselines.settings import Count, Rate, Several, Weight
+from sphunc.baselines.targets import Targets, deal_folds, targets_of
+from sphunc.baselines.temperature import FEWEST_TO_CALIBRATE, Temperature, fit_temperature, match_confidence
 from sphunc.errors import ArgumentError, DataError
+from sphunc.forecasting.distribution import Categorical
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.legacy.calibration import FEWEST_TO_CALIBRATE, TemperatureLaw, carry_over, fit_temperature
-from sphunc.legacy.fitting import REFIT_SHARE
-from sphunc.legacy.outlook import Outlook, merge
-from sphunc.legacy.plan import Plan
-from sphunc.legacy.targets import Targets, folds_of, targets_of
 
 WEIGHTS, STEPS, FOLDS = 0, 1, 2
 GRADIENT_CLIP = 1.0
+REFIT_SHARE = 1 / 3
+"""Epochs of a refit on all outcomes, as a share of those that training took."""
 MakeNetwork = Callable[[torch.Generator], ForecastNetwork]
 
 
@@ -40,11 +40,11 @@ class Training:
     Attributes:
         learning_rate: step size of AdamW.
         weight_decay: of AdamW.
-        epochs: most passes.
-        patience: passes without improvement before training ends.
+        epochs: most epochs.
+        patience: epochs without improvement before training ends.
         folds: parts of the agents where agents are held out.
         refit: whether the trained network goes on with validation and calibration outcomes too, once these have
-            chosen the number of passes and the temperature.
+            chosen the number of epochs and the temperature.
     """
 
     learning_rate: Rate = 1e-3
@@ -57,10 +57,10 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The result: network in evaluation, temperature, passes, NLL of held-out outcomes before any refit."""
+    """The result: network in evaluation, temperature, epochs, NLL of held-out outcomes before any refit."""
 
     network: ForecastNetwork
-    temperature: TemperatureLaw
+    temperature: Temperature
     scale: Scale
     epochs: int
     validation: float
@@ -84,7 +84,7 @@ class Learner:
         loss = self.network.spatial.objective(nll, run.encoding, self.panel, self.targets, epoch, self.generator)
         value = float(loss.detach())
         if not math.isfinite(value):
-            raise self._exploded(f"the loss became {value} in pass {epoch}")
+            raise self._exploded(f"the loss became {value} in epoch {epoch}")
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), GRADIENT_CLIP)
@@ -113,70 +113,100 @@ class Learner:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The pass that served held-out outcomes best."""
+    """The epoch that forecast held-out outcomes best."""
 
     score: float
     epoch: int
     weights: list[dict[str, Tensor]]
-    held: Tensor
+    held_out: Tensor
 
 
-def train(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int) -> Trained:
-    """Train a peer on the times that the plan allows."""
-    check_outcomes(data, plan)
-    return (
-        _by_agents(data, plan, make, settings, seed) if plan.by_agents else _by_times(data, plan, make, settings, seed)
-    )
+def train(data: TemporalHypergraph, scheme: HoldoutScheme, make: MakeNetwork, settings: Training, seed: int) -> Trained:
+    """Train a baseline on the times that the hold-out scheme allows.
+
+    Args:
+        data: T times.
+        scheme: what is held out.
+        make: gives a fresh network.
+        settings: of the optimisation.
+        seed: of weights, dropout and folds.
+    """
+    check_outcomes(data, scheme)
+    if scheme.by_agents:
+        return _train_by_agents(data, scheme, make, settings, seed)
+    return _train_by_times(data, scheme, make, settings, seed)
 
 
-def _by_times(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int) -> Trained:
-    scale, seen = learn_scale(data, plan.train_stop), data.window(0, plan.stop)
-    panel = make_panel(data.window(0, plan.train[-1] + 1), scale, data.num_classes)
-    mine = targets_of(data, plan.horizon, plan.train).until(plan.train[-1] + 1)
-    watched = make_panel(data.window(0, plan.validation[-1] + 1), scale, data.num_classes)
-    judged = targets_of(data, plan.horizon, plan.validation).until(plan.validation[-1] + 1)
-    learner = _learner(make, panel, mine, settings, seed, 0)
-    best = _train([learner], watched, judged, None, settings)
+def _train_by_times(
+    data: TemporalHypergraph, scheme: HoldoutScheme, make: MakeNetwork, settings: Training, seed: int
+) -> Trained:
+    # Train on the first origins, stop on the validation origins.
+    scale = learn_scale(data, scheme.train_stop)
+    train_end = scheme.train[-1] + 1
+    validation_end = scheme.validation[-1] + 1
+    panel = make_panel(data.window(0, train_end), scale, data.num_classes)
+    targets = targets_of(data, scheme.horizon, scheme.train).until(train_end)
+    validation_panel = make_panel(data.window(0, validation_end), scale, data.num_classes)
+    validation_targets = targets_of(data, scheme.horizon, scheme.validation).until(validation_end)
+    learner = _learner(make, panel, targets, settings, seed, 0)
+    best = _train([learner], validation_panel, validation_targets, None, settings)
     learner.network.load_state_dict(best.weights[0])
-    whole = learner.forecast(make_panel(seen, scale, data.num_classes))
-    held = targets_of(seen, plan.horizon, plan.calibration)
-    law = fit_temperature(outlook_of(whole), held)
-    trained = Trained(learner.network.eval(), law, scale, best.epoch + 1, best.score)
+
+    # Set the temperature on the calibration origins.
+    readable = data.window(0, scheme.stop)
+    all_panel = make_panel(readable, scale, data.num_classes)
+    held_out = learner.forecast(all_panel)
+    calibration_targets = targets_of(readable, scheme.horizon, scheme.calibration)
+    temperature = fit_temperature(Categorical(held_out), calibration_targets)
+    trained = Trained(learner.network.eval(), temperature, scale, best.epoch + 1, best.score)
     if not settings.refit:
         return trained
-    panel, targets = make_panel(seen, scale, data.num_classes), targets_of(seen, plan.horizon, plan.everything)
-    final = _set_up(learner.network, panel, targets, settings, _generator(seed, STEPS, 1, data.device))
+
+    # Go on with all outcomes, at the confidence that was calibrated.
+    all_targets = targets_of(readable, scheme.horizon, scheme.all_origins)
+    final = _set_up(learner.network, all_panel, all_targets, settings, _generator(seed, STEPS, 1, data.device))
     final.run(math.ceil(trained.epochs * REFIT_SHARE))
-    rows = [outlook_of(forecasts).rows(held.mask) for forecasts in (whole, final.forecast(panel))]
-    return replace(trained, network=final.network.eval(), temperature=carry_over(law, *rows))
+    mask = calibration_targets.mask
+    matched = match_confidence(temperature, Categorical(held_out[mask]), Categorical(final.forecast(all_panel)[mask]))
+    return replace(trained, network=final.network.eval(), temperature=matched)
 
 
-def _by_agents(data: TemporalHypergraph, plan: Plan, make: MakeNetwork, settings: Training, seed: int) -> Trained:
-    seen = data.window(0, plan.stop)
-    scale = learn_scale(seen, plan.stop)
-    panel = make_panel(seen, scale, data.num_classes)
-    targets = targets_of(seen, plan.horizon, plan.train)
+def _train_by_agents(
+    data: TemporalHypergraph, scheme: HoldoutScheme, make: MakeNetwork, settings: Training, seed: int
+) -> Trained:
+    readable = data.window(0, scheme.stop)
+    scale = learn_scale(readable, scheme.stop)
+    panel = make_panel(readable, scale, data.num_classes)
+    targets = targets_of(readable, scheme.horizon, scheme.train)
     count = min(settings.folds, data.num_nodes)
-    fold = folds_of(data.num_nodes, count, _generator(seed, FOLDS, 0, data.device))
+    fold = deal_folds(data.num_nodes, count, _generator(seed, FOLDS, 0, data.device))
     learners = [_learner(make, panel, targets.only(fold != k), settings, seed, k + 1) for k in range(count)]
     best = _train(learners, panel, targets, fold, settings)
     final = _learner(make, panel, targets, settings, seed, 0)
     final.run(best.epoch + 1)
-    law = fit_temperature(outlook_of(best.held), targets.latest(FEWEST_TO_CALIBRATE))
-    return Trained(final.network.eval(), law, scale, best.epoch + 1, best.score)
+    temperature = fit_temperature(Categorical(best.held_out), targets.latest(FEWEST_TO_CALIBRATE))
+    return Trained(final.network.eval(), temperature, scale, best.epoch + 1, best.score)
 
 
-def _train(learners: list[Learner], watched: Panel, judged: Targets, fold: Tensor | None, settings: Training) -> Best:
+def _train(
+    learners: list[Learner],
+    validation_panel: Panel,
+    validation_targets: Targets,
+    fold: Tensor | None,
+    settings: Training,
+) -> Best:
     best: Best | None = None
     for epoch in range(settings.epochs):
         for learner in learners:
             learner.step(epoch)
-        parts = [learner.forecast(watched) for learner in learners]
-        held = parts[0] if fold is None else _merged(parts, fold)
-        score = float(mean_nll(held, judged))
+        parts = [learner.forecast(validation_panel) for learner in learners]
+        held_out = parts[0]
+        if fold is not None:
+            held_out = forecasts_of_held_out_agents(parts, fold)
+        score = float(mean_nll(held_out, validation_targets))
         if best is None or score < best.score:
             weights = [{k: v.clone() for k, v in one.network.state_dict().items()} for one in learners]
-            best = Best(score, epoch, weights, held)
+            best = Best(score, epoch, weights, held_out)
         elif epoch - best.epoch >= settings.patience:
             break
     assert best is not None
@@ -189,26 +219,33 @@ def mean_nll(log_probabilities: Float[Tensor, "time agent class"], targets: Targ
     return -picked.mean()
 
 
-def outlook_of(log_probabilities: Float[Tensor, "*batch class"]) -> Outlook:
-    """Return the forecasts with their predictive entropy as total uncertainty, for the same calibration as SphUnc."""
-    return Outlook(log_probabilities, None, None, predictive_entropy(log_probabilities.exp()))
+def check_outcomes(data: TemporalHypergraph, scheme: HoldoutScheme) -> None:
+    """Refuse to train or stop on nothing.
 
-
-def check_outcomes(data: TemporalHypergraph, plan: Plan) -> None:
-    """Refuse to train or stop on nothing."""
+    Args:
+        data: T times.
+        scheme: what is held out.
+    """
     for part in ("train", "validation"):
-        origins = getattr(plan, part)
-        if origins and targets_of(data, plan.horizon, origins).count == 0:
+        origins = getattr(scheme, part)
+        if origins and targets_of(data, scheme.horizon, origins).count == 0:
             raise DataError(
                 f"no outcome is observed at the targets of the {part} origins ({origins[0]} ... {origins[-1]}, horizon "
-                f"{plan.horizon}); give outcomes there, or another split"
+                f"{scheme.horizon}); give outcomes there, or another split"
             )
 
 
-def _merged(parts: list[Tensor], fold: Tensor) -> Tensor:
-    merged = merge([outlook_of(part) for part in parts], fold).log_probabilities
-    assert merged is not None
-    return merged
+def forecasts_of_held_out_agents(
+    parts: list[Float[Tensor, "time agent class"]], fold: Int[Tensor, " agent"]
+) -> Float[Tensor, "time agent class"]:
+    """Take each agent's forecast from the network that did not learn from it.
+
+    Args:
+        parts: K forecasts, one per network.
+        fold: network to read for each agent.
+    """
+    agents = torch.arange(len(fold), device=fold.device)
+    return torch.stack(parts)[fold, :, agents].transpose(0, 1)
 
 
 def _learner(make: MakeNetwork, panel: Panel, targets: Targets, settings: Training, seed: int, index: int) -> Learner:

@@ -16,18 +16,18 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Bool, Float, Int, Whole
 from sphunc.baselines.forecaster import PeerForecast, peer_forecast
+from sphunc.baselines.holdout import holdout_scheme
 from sphunc.baselines.saving import Saved, read_peer, write_peer
 from sphunc.baselines.settings import check_params
+from sphunc.baselines.targets import Targets, targets_of
 from sphunc.baselines.trainer import check_outcomes
-from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import DataError, NotFittedError
+from sphunc.forecasting.arguments import check_data, origin_position
+from sphunc.forecasting.schema import TrainingSchema, align, schema_of
 from sphunc.hypergraph import Split, TemporalHypergraph
-from sphunc.legacy.alignment import Known, align, known_of
-from sphunc.legacy.inputs import check_data, check_origin
-from sphunc.legacy.plan import make_plan
-from sphunc.legacy.targets import Targets, targets_of
 
 
 def last_outcome(y: Int[Tensor, "time agent"], mask: Bool[Tensor, "time agent"]) -> Int[Tensor, "time agent"]:
@@ -63,14 +63,16 @@ class Trivial(ABC):
     name: ClassVar[str]
     search: ClassVar[Mapping[str, Sequence[Any]]] = {}
     table_: Tensor
-    known_: Known
+    schema_: TrainingSchema
     validation_: float
 
     def __init__(
         self, *, horizon: Whole = 1, seed: Whole = 0, device: str | torch.device = "cpu", **settings: Any
     ) -> None:
         check_params(type(self).__name__, settings, ("horizon", "seed", "device"))  # it has no others
-        self.horizon, self.seed, self.device = whole_number("horizon", horizon, least=1), seed_number(seed), device
+        self.horizon = whole_number("horizon", horizon, least=1)
+        self.seed = seed_number(seed)
+        self.device = device
 
     @abstractmethod
     def learn(self, last: Tensor, targets: Targets, num_classes: int) -> Tensor:
@@ -87,44 +89,54 @@ class Trivial(ABC):
     def fit(self, data: TemporalHypergraph, split: Split | None = None, *, verbose: bool | None = None) -> Trivial:
         """Count all that may be seen; ``verbose`` is taken because every forecaster takes it."""
         data = check_data("fit", data)
-        plan = make_plan(data, self.horizon, split)
-        window = data.until_index(plan.stop - 1).to("cpu")
-        known = known_of(window)
-        if known.numeric or window.y is None:
+        scheme = holdout_scheme(data, self.horizon, split)
+        window = data.until_index(scheme.stop - 1).to("cpu")
+        schema = schema_of(window)
+        if schema.numeric or window.y is None:
             raise DataError(f"{type(self).__name__} forecasts classes, but data has numbers; bin them, or use SphUnc")
-        check_outcomes(window, plan)
+        check_outcomes(window, scheme)
         last = last_outcome(window.y, window.y_mask)
-        before = self.learn(last, targets_of(window, self.horizon, plan.train), known.outputs)
-        held = targets_of(window, self.horizon, plan.validation or plan.train)
-        probabilities = self.read(before, last)[held.mask]
-        self.validation_ = -float(probabilities.gather(1, held.outcome[held.mask].unsqueeze(1)).log().mean())
-        self.table_ = self.learn(last, targets_of(window, self.horizon, plan.everything), known.outputs)
-        self.known_ = known
+        before = self.learn(last, targets_of(window, self.horizon, scheme.train), schema.outputs)
+        validation = targets_of(window, self.horizon, scheme.validation or scheme.train)
+        probabilities = self.read(before, last)[validation.mask]
+        outcome = validation.outcome[validation.mask].unsqueeze(1)
+        self.validation_ = -float(probabilities.gather(1, outcome).log().mean())
+        self.table_ = self.learn(last, targets_of(window, self.horizon, scheme.all_origins), schema.outputs)
+        self.schema_ = schema
         return self
 
-    def predict(self, data: TemporalHypergraph, origin: Whole | None = None) -> PeerForecast:
-        """Look the agents up."""
+    def predict(
+        self, data: TemporalHypergraph, origin: object = None, *, origin_index: Whole | None = None
+    ) -> PeerForecast:
+        """Look the agents up.
+
+        Args:
+            data: the past; nothing after the origin is looked at.
+            origin: label of the time to forecast from (wave 5, a date); the last time by default.
+            origin_index: or its position in ``data.times``.
+        """
         self._check_fitted("predict")
         data = check_data("predict", data)
-        origin = data.num_times - 1 if origin is None else check_origin(data, origin)
-        past = align(data.until_index(origin), self.known_).to("cpu")
+        position = origin_position(data, origin, origin_index)
+        past = align(data.until_index(position), self.schema_).to("cpu")
         y = torch.zeros(past.y_mask.shape, dtype=torch.long) if past.y is None else past.y
         probabilities = self.read(self.table_, last_outcome(y, past.y_mask)[-1])
-        return peer_forecast(data, origin, self.horizon, self.known_.classes, probabilities)
+        return peer_forecast(data, position, self.horizon, self.schema_.classes, probabilities)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the table into ``folder``."""
         self._check_fitted("save")
         params = {**self.get_params(), "device": str(self.device)}
         summary = {"validation": self.validation_}
-        write_peer(Path(folder), self.name, Saved(params, self.known_, summary, {}, {"table": self.table_}))
+        write_peer(Path(folder), self.name, Saved(params, self.schema_, summary, {}, {"table": self.table_}))
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, device: str | torch.device = "cpu") -> Trivial:
         """Read what :meth:`save` wrote."""
         saved = read_peer(Path(folder), cls.name)
         model = cls(**{**saved.params, "device": device})
-        model.table_, model.known_ = saved.tensors["table"], saved.known
+        model.table_ = saved.tensors["table"]
+        model.schema_ = saved.schema
         model.validation_ = saved.summary["validation"]
         return model
 

@@ -1,8 +1,8 @@
-"""One tuning budget: the same number of trials for everybody, judged on the NLL of held-out outcomes.
+"""One tuning budget: the same number of trials for everybody, compared by the NLL of held-out outcomes.
 
 The first trial is the default setting; the others are drawn from the declared search space, the default left out and
-none of them twice. The test origins of the split are never looked at. A trial is judged before any refit, so none
-refits: whoever fits the chosen setting does.
+none of them twice. The test origins of the split are never looked at. A trial is scored before any refit, so none
+refits: whoever fits the chosen setting does. SphUnc has nothing to tune: its one trial is the default.
 """
 
 from __future__ import annotations
@@ -16,21 +16,14 @@ from typing import Any
 
 import torch
 
+from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Whole
 from sphunc.baselines.registry import forecaster, forecaster_class
-from sphunc.causal.counts import seed_number, whole_number
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import Split, TemporalHypergraph
 
-SPHUNC_SEARCH: Mapping[str, Sequence[Any]] = MappingProxyType(
-    {
-        "dim": (32, 64, 128),
-        "learning_rate": (1e-3, 3e-3, 1e-2),
-        "dropout": (0.1, 0.3),
-        "layers": (1, 2, 3),
-    }
-)
-"""Search space of SphUnc, of the size of a peer's."""
+SPHUNC_SEARCH: Mapping[str, Sequence[Any]] = MappingProxyType({})
+"""Search space of SphUnc: empty, as the fit itself chooses axes, penalties and weights on held-out outcomes."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +70,12 @@ def tune(
 def draw_settings(name: str, trials: int, seed: int, fixed: Container[str] = ()) -> list[dict[str, Any]]:
     """Return the default (nothing changed) and ``trials - 1`` different points of the search space.
 
+    Args:
+        name: of a forecaster.
+        trials: settings wanted.
+        seed: of the draws.
+        fixed: settings that are not drawn.
+
     Settings that are ``fixed`` are not drawn: trials that differ in nothing else would be the same fit. Nor is the
     point of the space that spells the default out.
     """
@@ -101,12 +100,23 @@ def _defaults(name: str, settings: Iterable[str]) -> dict[str, Any]:
 
 
 def validation_nll(model: Any) -> float:
-    """Return the held-out NLL of the best pass of a fitted forecaster."""
+    """Return the held-out NLL of a fitted forecaster: of its best epoch, or of the model that SphUnc chose.
+
+    Infinite where nothing was held out.
+
+    Args:
+        model: a fitted forecaster.
+    """
     if hasattr(model, "validation_"):
         return model.validation_
-    scores = [(record.stage, record.validation) for record in model.history_ if record.validation is not None]
-    # Where later times are held out, folds of agents also have a score, on other outcomes: the later stage decides.
-    return min(score for stage, score in scores if stage == scores[-1][0])
+    if model.comparison_.is_empty():
+        scores = [getattr(record, "validation", None) for record in model.history_]
+        return min((score for score in scores if score is not None), default=math.inf)
+    # Nested models stand in order; states and links are left out where they have no weight in the pool.
+    held_out = dict(model.comparison_.select("model", "nll").iter_rows())
+    if model.model_.weight == 0:
+        return held_out["covariates"]
+    return list(held_out.values())[-1]
 
 
 def _try(
@@ -120,5 +130,5 @@ def _try(
 
 
 def _held_out_only(name: str) -> dict[str, Any]:
-    """What leaves a refit out, where there is one: the score is that of the pass before it."""
+    """What leaves a refit out, where there is one: the score is that of the epoch before it."""
     return dict.fromkeys(_defaults(name, ["refit"]), False)

@@ -1,4 +1,4 @@
-"""What a user gives a forecaster, checked before any work: data, folders, devices, callbacks."""
+"""What a user gives a forecaster, checked before any work: data, origins, folders, devices, callbacks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TypeVar
+from typing import Any
 
 import torch
 
+from sphunc._checks import whole_number
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import TemporalHypergraph
-
-Record = TypeVar("Record")
 
 
 def check_data(asked: str, data: object) -> TemporalHypergraph:
@@ -38,14 +37,37 @@ def check_data(asked: str, data: object) -> TemporalHypergraph:
     raise ArgumentTypeError(f"{asked} needs data=, a TemporalHypergraph; got {type(data).__name__}: {remedy}")
 
 
-def check_callbacks(callbacks: object) -> list[Callable[[object], None]]:
+def origin_position(data: TemporalHypergraph, origin: object, origin_index: object) -> int:
+    """Position of the time to forecast from, given by its label or by its position; the last time by default.
+
+    Args:
+        data: has the times.
+        origin: label of a time, or None.
+        origin_index: position of a time, or None.
+    """
+    if origin is not None and origin_index is not None:
+        raise ArgumentError(f"origin is {origin!r} and origin_index {origin_index!r}; give one of them")
+    if origin is not None:
+        return data.time_index(origin)
+    if origin_index is None:
+        return data.num_times - 1
+    position = whole_number("origin_index", origin_index, least=0)
+    if position >= data.num_times:
+        raise ArgumentError(
+            f"origin_index={position}, but the data has {data.num_times} times; choose 0 ... {data.num_times - 1}, or "
+            "give the label of a time as origin="
+        )
+    return position
+
+
+def check_callbacks(callbacks: object) -> list[Callable[[Any], None]]:
     """Take functions to call with every record of progress."""
-    given: list[object] = [None]
+    given: list[Any] = [None]
     if isinstance(callbacks, Iterable):
         given = list(callbacks)
     if not all(callable(one) for one in given):
         raise ArgumentTypeError(f"callbacks={callbacks!r} must be a list of functions, such as callbacks=[print]")
-    return [one for one in given if callable(one)]
+    return given
 
 
 def check_folder(name: str, folder: object) -> Path:
