@@ -139,6 +139,25 @@ def test_laplace_covariance_is_the_inverse_of_each_class_block_of_the_hessian():
         torch.testing.assert_close(mine[c], torch.linalg.inv(block), rtol=1e-9, atol=1e-12)
 
 
+def absent_class(rows, classes=3):
+    """Widened probability of a class that never came among outcomes that no column tells apart."""
+    z = draw(rows, 2)
+    labels = torch.arange(rows) % (classes - 1)
+    penalty = torch.full((2,), 30.0).double()
+    weight = torch.ones(rows).double()
+    found = fit_multinomial(z, labels, classes, penalty, weight)
+    covariance = multinomial_covariance(z, found, penalty, weight)
+    design = with_intercept(z)
+    variance = torch.einsum("nd,cde,ne->nc", design, covariance, design)
+    return float(widened_softmax(design @ found, variance).exp()[:, -1].mean())
+
+
+@pytest.mark.parametrize("rows", [100, 400, 2000])
+def test_a_class_that_never_came_is_left_one_in_n_within_a_factor_of_ten(rows):
+    assert 0.1 / rows < absent_class(rows) < 10 / rows
+    assert 0.1 / rows < absent_class(rows, classes=2) < 10 / rows
+
+
 def test_gaussian_is_ridge_regression_on_augmented_rows():
     z, _, penalty, weight = problem()
     target = draw(ROWS, 2, seed=5)

@@ -15,6 +15,8 @@ from sphunc._typing import Float, Int, Tensor
 
 INTERCEPT_PENALTY = 1e-3
 MOST_ITERATIONS = 200
+LEAST_INFORMATION = 0.1
+"""About a class's intercept, in outcomes: n outcomes without a class leave it 1 / n, within a factor of ten."""
 
 
 def with_intercept(z: Float[Tensor, "row column"]) -> Float[Tensor, "row column_and_one"]:
@@ -106,6 +108,9 @@ def multinomial_covariance(
 
     .. math:: (Z^\top \mathrm{diag}(w p_c (1 - p_c)) Z + \Lambda)^{-1}
 
+    Of a class that never came, or of the only one, the rows say nothing about the intercept; it
+    then has a least information, so that certainty is not taken for ignorance.
+
     Args:
         z: covariates of the training rows.
         coefficients: the maximum B.
@@ -118,7 +123,9 @@ def multinomial_covariance(
     blocks = []
     for c in range(p.shape[1]):
         curvature = (weight * p[:, c] * (1 - p[:, c])).unsqueeze(1)
-        blocks.append(torch.cholesky_inverse(torch.linalg.cholesky(design.mT @ (design * curvature) + diagonal)))
+        precision = design.mT @ (design * curvature) + diagonal
+        precision[-1, -1] += (LEAST_INFORMATION - curvature.sum()).clamp(min=0)
+        blocks.append(torch.cholesky_inverse(torch.linalg.cholesky(precision)))
     return torch.stack(blocks)
 
 
