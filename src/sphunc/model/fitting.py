@@ -44,6 +44,10 @@ from sphunc.model.uncertainty import (
 )
 
 POOL_WEIGHTS = (0.0, 0.25, 0.5, 0.75)
+CLASS_GATE = 2.0
+NUMBER_GATE = 4.0
+"""Standard errors by which states must improve held-out forecasts. Those of numbers share the shocks of their time, which
+errors clustered by agent do not know."""
 FEWEST_ORIGINS = 5
 """Origins from which on later ones are held out; with fewer, agents are."""
 ENOUGH_ROWS = 300
@@ -406,6 +410,7 @@ class _Trial:
         self.report = report
         self.chains: FittedChains | None = None
         self.has_chains = False
+        self.variance_scale: float | None = None
 
     def learn_chains(self, inputs: ModelInputs, keep: int) -> FittedChains | None:
         """Learn states from features, unless only the base is wanted."""
@@ -432,9 +437,18 @@ class _Trial:
         """Join a base with states whose readout is learned from the outcomes of some agents."""
         if chains is None:
             return Predictor(base, None, None, reduction, self.horizon)
+        # The final fit chooses its own, whether or not held-out agents were judged in this process.
+        scale = self.variance_scale if agents is not None else None
         states = fit_outcomes(
-            chains, inputs, origins=list(origins)[-SCALE_ORIGINS:], horizon=self.horizon, agents=agents
+            chains,
+            inputs,
+            origins=list(origins)[-SCALE_ORIGINS:],
+            horizon=self.horizon,
+            agents=agents,
+            variance_scale=scale,
         )
+        if agents is not None:
+            self.variance_scale = states.variance_scale
         return Predictor(base, states, _support(states, inputs), reduction, self.horizon)
 
     def final_chains(self, inputs: ModelInputs) -> FittedChains | None:
@@ -618,9 +632,10 @@ def choose_weight(base: PredictiveDistribution, states: PredictiveDistribution, 
         held: the rows.
     """
     before = base.nll(held.outcome)
+    errors = NUMBER_GATE if isinstance(base, Gaussian) else CLASS_GATE
     losses = {weight: pool(base, states, weight).nll(held.outcome) for weight in POOL_WEIGHTS}
     best = min(losses, key=lambda weight: float(losses[weight].mean()))
-    return best if passes_gate(before - losses[best], held) else 0.0
+    return best if passes_gate(before - losses[best], held, errors) else 0.0
 
 
 def _calibrated(

@@ -52,7 +52,7 @@ def calibrate_links(
         posterior.prior,
         sweeps=SWEEPS,
         burn_in=SWEEPS // 3,
-        chains=4,
+        chains=2,
         seed=seed,
         adapts=False,
     )

@@ -36,9 +36,11 @@ DAMPING = 0.3
 SITE_DAMPING = 0.3
 SITE_EVERY = 2
 """Rounds between two updates by outcomes, which cost most and move least."""
-ROUNDS = 12
+ROUNDS = 8
 """Rounds of inference for a forecast."""
 VARIANCE_SCALES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
+CHAINS = 2
+"""Gibbs chains that run in parallel."""
 INERTIA_WITH_GROUPS = 0.6
 """Share of the reduced form's inertia that is left when groups and links carry the rest, to start from."""
 
@@ -439,7 +441,7 @@ def fit_chains(
             prior,
             sweeps=sweeps,
             burn_in=sweeps // 3,
-            chains=4,
+            chains=CHAINS,
             seed=seed + turn,
             required=must,
             keep=keep if last else 0,
@@ -483,7 +485,7 @@ def fit_outcomes(
     horizon: int,
     turns: int = 4,
     agents: Bool[Tensor, " agent"] | None = None,
-    use_links: bool = True,
+    variance_scale: float | None = None,
 ) -> StateModel:
     """Learn the readout and what outcomes say of states, in turn; then how much of the claimed variance is needed.
 
@@ -494,7 +496,7 @@ def fit_outcomes(
         horizon: steps ahead.
         turns: of readout and beliefs.
         agents: True for agents whose outcomes may be learned from; all by default.
-        use_links: False leaves links out.
+        variance_scale: where it was chosen before.
     """
     learned = inputs
     if agents is not None:
@@ -506,8 +508,8 @@ def fit_outcomes(
         axes=chains.axes,
         plain=chains.plain,
         dynamics=chains.dynamics,
-        links=chains.links if use_links else None,
-        structure=chains.structure if use_links else None,
+        links=chains.links,
+        structure=chains.structure,
         readout=readout,
         length_variance=chains.length_variance,
         variance_scale=1.0,
@@ -533,6 +535,8 @@ def fit_outcomes(
         )
         belief = infer(readout, 5, belief)
     model = replace(model, readout=readout)
+    if variance_scale is not None:
+        return replace(model, variance_scale=variance_scale)
     return replace(model, variance_scale=choose_variance_scale(model, inputs, origins, horizon, agents))
 
 
