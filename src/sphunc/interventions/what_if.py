@@ -1,0 +1,327 @@
+"""Answers to "what if": resolve interventions, simulate both arms, estimate effects and entropies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from sphunc._typing import Float, Int, Tensor
+from sphunc.forecasting.calendar import time_label
+from sphunc.interventions.abduction import COUPLING
+from sphunc.interventions.calibration import Correction, calibrate
+from sphunc.interventions.effects import Effect
+from sphunc.interventions.entropy import class_entropies, number_entropies
+from sphunc.interventions.estimation import (
+    StructureMoments,
+    effect_interval,
+    estimate_effect,
+    simulation_size,
+)
+from sphunc.interventions.origin import Origin
+from sphunc.interventions.parameters import draw_parameters
+from sphunc.interventions.resolve import EntityIndex, ResolvedInterventions, resolve
+from sphunc.interventions.simulation import Simulator
+from sphunc.interventions.values import CutGroup, Do, Plan, flatten
+from sphunc.model.fitting import FittedModel
+from sphunc.model.inputs import ModelInputs
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A fitted model with the data that a question is asked about.
+
+    Attributes:
+        model: what was learned.
+        inputs: features, groups and outcomes (numbers standardised) of the data.
+        origin: time index from which is simulated.
+        entities: what a user may name; agents in the order of the data.
+        times: labels of all times of the data.
+        order: position in the data of each agent of ``inputs``.
+        place: position of each agent of ``inputs`` among those learned, -1 for unseen ones; None where they are the
+            same.
+        group_ids: ids of the groups of each time.
+        outcome_names: of numbers.
+        centre: mean that numbers were standardised by ``[M]``; None for classes.
+        scale: deviation that numbers were standardised by ``[M]``; None for classes.
+    """
+
+    model: FittedModel
+    inputs: ModelInputs
+    origin: int
+    entities: EntityIndex
+    times: tuple[Any, ...]
+    order: Int[Tensor, " agent"]
+    place: Int[Tensor, " agent"] | None = None
+    group_ids: tuple[tuple[Hashable, ...], ...] = ()
+    outcome_names: tuple[str, ...] = ()
+    centre: Float[Tensor, " number"] | None = None
+    scale: Float[Tensor, " number"] | None = None
+
+    def at_origin(self, *, with_future: bool) -> Origin:
+        """What a simulation starts from; keep it for several questions.
+
+        Args:
+            with_future: abduct from what was observed after the origin; else only what is known there counts.
+        """
+        inputs = self.inputs
+        if not with_future:
+            inputs = inputs.until(self.origin)
+        return Origin(self.model, inputs, self.origin, self.place, self.group_ids)
+
+
+def intervene(
+    system: System,
+    interventions: object,
+    *,
+    horizon: int,
+    samples: int,
+    structures: int | None = None,
+    seed: int = 0,
+    origin: Origin | None = None,
+) -> Effect:
+    """Simulate what interventions do to every agent's outcome, from what is known at the origin.
+
+    Args:
+        system: model and data.
+        interventions: one, several, or a plan; none gives the forecast.
+        horizon: steps, H.
+        samples: S of each arm.
+        structures: of which so many are drawn; None chooses.
+        seed: of structures, coefficients, states and noise.
+        origin: of :meth:`System.at_origin` without future, to share it between questions.
+    """
+    if origin is None:
+        origin = system.at_origin(with_future=False)
+    return _answer(system, origin, Plan(flatten(interventions)), horizon, samples, structures, seed)
+
+
+def counterfactual(
+    system: System,
+    interventions: object,
+    *,
+    horizon: int,
+    samples: int,
+    structures: int | None = None,
+    seed: int = 0,
+    origin: Origin | None = None,
+) -> Effect:
+    """What would have happened: abduct from what was observed after the origin, act, and replay.
+
+    Groups are those that met. Without anything observed after the origin this is :func:`intervene`.
+
+    Args:
+        system: model and data.
+        interventions: one, several, or a plan; none replays what happened.
+        horizon: steps, H.
+        samples: S of each arm.
+        structures: of which so many are drawn; None chooses.
+        seed: of structures, coefficients, states and noise.
+        origin: of :meth:`System.at_origin` with future, to share it between questions.
+    """
+    if origin is None:
+        origin = system.at_origin(with_future=True)
+    return _answer(system, origin, Plan(flatten(interventions)), horizon, samples, structures, seed)
+
+
+def _answer(
+    system: System, origin: Origin, plan: Plan, horizon: int, samples: int, structures: int | None, seed: int
+) -> Effect:
+    # Everything that can be wrong with the question is found before any work.
+    ids = tuple(system.entities.agents[k] for k in system.order.tolist())
+    entities = replace(system.entities, agents=ids)
+    resolved = resolve(plan.interventions, entities, origin.candidates, origin.direction, horizon)
+    resolved = _standardised(resolved, system)
+    count, draws = simulation_size(samples, structures)
+    dtype = torch.float32
+    parameters = draw_parameters(origin, count, seed, dtype)
+    agents = {agent: index for index, agent in enumerate(ids)}
+    simulator = Simulator(origin, parameters, resolved, agents, system.order, draws, seed, dtype=dtype)
+    if origin.observed_steps == 0:
+        calibrate_to_forecast(simulator, horizon)
+
+    outputs = origin.inputs.num_outputs
+    numeric = origin.inputs.is_numeric
+    shape = (count, origin.num_agents, outputs)
+    moments = [StructureMoments.empty(*shape, numeric=numeric, dtype=dtype) for _ in range(horizon)]
+    at_target: list[Tensor] = []
+    factual_at_target: list[Tensor] = []
+    structure_id: list[Tensor] = []
+    for block in simulator.blocks():
+        for found in simulator.run(block, horizon):
+            moments[found.step - 1].add(found.outcome, found.factual, found.structure, found.noise)
+            if found.step == horizon:
+                at_target.append(found.outcome)
+                factual_at_target.append(found.factual)
+                structure_id.append(found.structure)
+    target = (torch.cat(at_target), torch.cat(factual_at_target), torch.cat(structure_id))
+    return _effect(system, simulator, plan, moments, target)
+
+
+def calibrate_to_forecast(simulator: Simulator, horizon: int) -> None:
+    """Set the corrections of a simulator, for the steps that the model forecasts itself.
+
+    Args:
+        simulator: whose factual arm is calibrated.
+        horizon: steps beyond which no correction is needed.
+    """
+    nothing = _without_interventions(simulator.interventions)
+    factual = replace(simulator, interventions=nothing, decided=set())
+    for step, forecast in sorted(simulator.origin.forecasts.items()):
+        if step > horizon:
+            continue
+        means = []
+        noises = []
+        for block in factual.blocks():
+            found = list(factual.run(block, step))[-1]
+            means.append(found.factual)
+            noises.append(found.factual_noise)
+        noise = None
+        if all(part is not None for part in noises):
+            noise = torch.cat([part for part in noises if part is not None])
+        correction: Correction = calibrate(torch.cat(means), noise, forecast)
+        factual.corrections[step] = correction
+        simulator.corrections[step] = correction
+
+
+def _without_interventions(interventions: ResolvedInterventions) -> ResolvedInterventions:
+    return ResolvedInterventions(interventions.steps, (), True)
+
+
+def _standardised(resolved: ResolvedInterventions, system: System) -> ResolvedInterventions:
+    """Numbers that outcomes are held at, in the units of the model."""
+    if system.centre is None or system.scale is None:
+        return resolved
+    steps = []
+    for step in resolved.steps:
+        held = step.outcomes
+        if len(held):
+            held = ((held.double() - system.centre) / system.scale).float()
+        steps.append(replace(step, outcomes=held))
+    return replace(resolved, steps=tuple(steps))
+
+
+def _effect(
+    system: System,
+    simulator: Simulator,
+    plan: Plan,
+    moments: Sequence[StructureMoments],
+    target: tuple[Tensor, Tensor, Tensor],
+) -> Effect:
+    origin = simulator.origin
+    numeric = origin.inputs.is_numeric
+    outcome, factual, structure_id = target
+    estimates = [estimate_effect(one) for one in moments]
+    split = number_entropies if numeric else class_entropies
+    entropies = [split(one) for one in moments]
+    centre = torch.zeros(outcome.shape[-1])
+    scale = torch.ones(outcome.shape[-1])
+    if system.centre is not None and system.scale is not None:
+        centre = system.centre.float()
+        scale = system.scale.float()
+    variances = torch.zeros(len(moments), origin.num_agents, 0)
+    if numeric:
+        variances = torch.stack([_variance(one) for one in moments]) * scale.square()
+    # Of a density in other units; exactly 0 for classes.
+    added = math.log(float(scale.double().prod()))
+    within = torch.stack([one.within for one in entropies]) + added
+    identification = torch.stack([one.identification for one in entropies])
+    entropy = torch.where(identification.isnan(), torch.stack([one.entropy for one in entropies]) + added, 0.0)
+    entropy = torch.where(identification.isnan(), entropy, within + identification)
+    horizon = len(moments)
+    is_counterfactual = origin.observed_steps > 0
+    intervened = torch.zeros(origin.num_agents, dtype=torch.bool)
+    intervened[list(simulator.interventions.intervened)] = True
+    intervened[sorted(simulator.decided)] = True
+    number = torch.argsort(system.order)
+
+    def stacked(parts: Sequence[Tensor]) -> Tensor:
+        """Steps first, agents in the order of the data."""
+        return torch.stack(list(parts))[:, number]
+
+    return Effect(
+        plan=plan,
+        agents=system.entities.agents,
+        intervened=intervened[number],
+        origin=system.times[system.origin],
+        times=tuple(time_label(system.times, system.origin + h) for h in range(1, horizon + 1)),
+        class_names=system.entities.classes,
+        outcomes=stacked([one.outcome for one in estimates]) * scale + centre,
+        factual_outcomes=stacked([one.factual for one in estimates]) * scale + centre,
+        monte_carlo_errors=stacked([one.monte_carlo_error for one in estimates]) * scale,
+        posterior_deviations=stacked([one.posterior_deviation for one in estimates]) * scale,
+        interval=sample_interval(outcome, factual)[number] * scale.unsqueeze(-1),
+        variances=variances[:, number],
+        entropies=entropy[:, number],
+        withins=within[:, number],
+        identifications=identification[:, number],
+        entropy_errors=stacked([one.error for one in entropies]),
+        confidence=origin.confidence.float()[number],
+        samples=outcome[:, number] * scale + centre,
+        structure_id=structure_id,
+        seed=simulator.seed,
+        coupling=COUPLING if is_counterfactual else "",
+        observed=_observed(origin, horizon)[:, number] if is_counterfactual else None,
+        outcome_names=system.outcome_names,
+        message=describe_paths(origin, plan, simulator),
+    )
+
+
+def sample_interval(
+    outcome: Float[Tensor, "sample agent output"], factual: Float[Tensor, "sample agent output"]
+) -> Float[Tensor, "agent output 2"]:
+    """Interval that holds 90 % of the sampled differences, by ranks.
+
+    Every sample has states of its own; those of one structure share links and coefficients. So the interval is that of
+    the effect on an agent under everything that is not known of it, the noise of its transitions included. Intervals
+    from the means of few structures cover less: a link of probability 0.05 is in one of twenty.
+
+    Args:
+        outcome: of the interventional arm.
+        factual: of the factual arm, under the same random numbers.
+    """
+    samples = len(outcome)
+    moments = StructureMoments.empty(samples, *outcome.shape[1:], dtype=outcome.dtype)
+    moments = replace(moments, count=torch.ones_like(moments.count), outcome=outcome, factual=factual)
+    return effect_interval(moments)
+
+
+def _variance(moments: StructureMoments) -> Float[Tensor, "agent number"]:
+    """Variance of numbers: conditional, of simulated means within structures, and between them."""
+    assert moments.noise is not None
+    within = moments.outcome_squares.sum(0) / moments.count.sum()
+    between = moments.outcome.var(0, correction=0)
+    return moments.noise.mean(0) + within + between
+
+
+def _observed(origin: Origin, horizon: int) -> Tensor:
+    observed = torch.zeros(horizon, origin.num_agents, dtype=torch.bool)
+    steps = min(horizon, origin.observed_steps)
+    observed[:steps] = origin.inputs.y_mask[origin.time + 1 : origin.time + 1 + steps]
+    return observed
+
+
+def describe_paths(origin: Origin, plan: Plan, simulator: Simulator) -> str:
+    """One sentence where there is nothing that interventions could act through; else empty.
+
+    Args:
+        origin: with the model.
+        plan: the interventions.
+        simulator: that found whom they reach.
+    """
+    if not len(plan):
+        return ""
+    acts_on_outcomes = any(isinstance(one, CutGroup) or (isinstance(one, Do) and one.sets_outcome) for one in plan)
+    if origin.states is None and not acts_on_outcomes:
+        reason = "no states were found in the features"
+        if origin.model.one_step.states is not None:
+            reason = "states have weight 0 in the forecast"
+        return f"the data show no influence to act through: {reason}"
+    intervened = torch.zeros(origin.num_agents, dtype=torch.bool)
+    intervened[list(simulator.interventions.intervened)] = True
+    if not bool((simulator.affected[-1] & ~intervened).any()):
+        return "the data show no influence to act through: no link and no shared group leads to other agents"
+    return ""
