@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.io import loadmat
 
-from sphunc.causal.candidates import all_pairs
+from sphunc.discovery.candidates import all_pairs
 
 System = tuple[torch.Tensor, torch.Tensor, np.ndarray]
 

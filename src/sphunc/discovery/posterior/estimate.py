@@ -255,7 +255,7 @@ def error_inflation(
     if not squares or not sum(len(part) for part in squares):
         return 1.0
     values = torch.cat(squares)
-    ratio = float(values.median()) / stats.chi2.median(1)
+    ratio = float(values.median()) / float(stats.chi2.median(1))
     shrunk = 1 + (ratio - 1) * len(values) / (len(values) + INFLATION_WEIGHT)
     return min(max(shrunk, 1.0), LARGEST_INFLATION)
 

@@ -33,6 +33,8 @@ MOST_NUMBERS = 16_000_000
 """Numbers in the columns that the components are estimated on: fewer targets where series are long."""
 ROUNDS = 2
 SCALE_STEPS = 25
+FEW_SCALE_STEPS = 8
+SHARED_STEPS = 2
 TINY = 1e-12
 ROUNDING = 1e-9
 
@@ -107,23 +109,39 @@ def fit_variance_components(
     theta = torch.zeros(width, dtype=torch.double, device=targets.device)
     spread = torch.full_like(theta, 0.01)
     spread[-1] = 0.0
-    start = VarianceComponents(0.2, 0.0, spread, 1e-3, 8.0, 1.0, theta)
+    total = max(float(pooled.rows.sum()) * pooled.effective, 1.0)
+    scale = float(pooled.whole[:, -1, -1].sum()) / total + TINY
+    start = VarianceComponents(0.2, 0.0, spread, 1e-3, 8.0, scale, theta)
     groups = [slice(0, own_lags), slice(own_lags, width - 1)]
     without = _ascend(pooled, start, groups, ROUNDS)
+    if not panel.has_groups:
+        return without, without
     groups.append(slice(width - 1, width))
     return without, _ascend(pooled, without, groups, 1)
 
 
 def _ascend(pooled: PooledMoments, best: VarianceComponents, groups: list[slice], rounds: int) -> VarianceComponents:
+    """Coordinate ascent: whole grids in the first round, neighbours of the best value afterwards."""
     trends = TRENDS if int(pooled.rows.max()) >= 3 else (0.0,)
-    for _ in range(rounds):
-        best = _best(pooled, [replace(best, level=value) for value in LEVELS])
-        best = _best(pooled, [replace(best, trend=value) for value in trends])
-        best = _best(pooled, [replace(best, polygenic=value) for value in POLYGENIC])
+    for index in range(rounds):
+        near = index > 0
+        best = _best(pooled, [replace(best, level=value) for value in _part(LEVELS, best.level, near)])
+        best = _best(pooled, [replace(best, trend=value) for value in _part(trends, best.trend, near)])
+        options = _part(POLYGENIC, best.polygenic, near)
+        best = _best(pooled, [replace(best, polygenic=value) for value in options])
         for group in reversed(groups):
-            best = _best(pooled, [replace(best, spread=_with(best.spread, group, value)) for value in SPREADS])
-        best = _best(pooled, [replace(best, degrees=value) for value in DEGREES])
+            options = _part(SPREADS, float(best.spread[group][0]), near)
+            best = _best(pooled, [replace(best, spread=_with(best.spread, group, value)) for value in options])
+        best = _best(pooled, [replace(best, degrees=value) for value in _part(DEGREES, best.degrees, near)])
     return best
+
+
+def _part(grid: tuple[float, ...], value: float, near: bool) -> tuple[float, ...]:
+    """The whole grid, or the value in it nearest to the given one with its neighbours."""
+    if not near:
+        return grid
+    place = min(range(len(grid)), key=lambda k: abs(grid[k] - value))
+    return grid[max(place - 1, 0) : place + 2]
 
 
 def pooled_moments(
@@ -206,10 +224,12 @@ def _without_candidates(moments: Tensor, nuisance: int, components: VarianceComp
 
 def _shared(moments: Tensor, components: VarianceComponents, count: Tensor, own_lags: int) -> tuple[Tensor, float]:
     """Shared coefficients of the own lags and noise scale, in turn: targets weigh in by their noise."""
-    scale = float(moments[:, -1, -1].sum()) / max(float(count.sum()), 1.0) + TINY
-    weight = torch.ones_like(count)
-    theta = torch.zeros_like(components.theta)
-    for _ in range(3):
+    # A step of the search starts from the result of the step before.
+    scale = components.scale
+    theta = components.theta
+    rss, _ = _residual(moments, theta, components.spread, scale)
+    weight = 1 / posterior_noise(rss, count, components.degrees, scale)
+    for _ in range(SHARED_STEPS):
         normal = (weight[:, None, None] * moments[:, :own_lags, :own_lags]).sum(0)
         cross = (weight[:, None] * moments[:, :own_lags, -1]).sum(0)
         size = normal.diagonal().clamp(min=TINY).rsqrt()
@@ -217,7 +237,7 @@ def _shared(moments: Tensor, components: VarianceComponents, count: Tensor, own_
         theta = torch.zeros_like(components.theta)
         theta[:own_lags] = size * (inverse @ (size * cross))
         rss, _ = _residual(moments, theta, components.spread, scale)
-        scale = noise_scale(rss, count, components.degrees)
+        scale = noise_scale(rss, count, components.degrees, scale)
         weight = 1 / posterior_noise(rss, count, components.degrees, scale)
     return theta, scale
 
@@ -249,19 +269,27 @@ def without_shared(
     return moved
 
 
-def noise_scale(rss: Float[Tensor, " target"], count: Float[Tensor, " target"], degrees: float) -> float:
+def noise_scale(
+    rss: Float[Tensor, " target"], count: Float[Tensor, " target"], degrees: float, start: float | None = None
+) -> float:
     """Scale s^2 that maximises the t density, by its fixed point.
 
     Args:
         rss: residual squares.
         count: rows per target, n.
         degrees: nu.
+        start: a guess near the result, from which few steps suffice.
     """
-    scale = float(rss.sum() / count.sum().clamp(min=1)) + TINY
-    for _ in range(SCALE_STEPS):
-        inverse = ((degrees + count) / (degrees * scale + rss)).mean()
-        scale = 1 / max(float(inverse), TINY)
-        scale = max(scale, TINY)
+    steps = FEW_SCALE_STEPS
+    scale = start
+    if scale is None:
+        steps = SCALE_STEPS
+        scale = float(rss.sum() / count.sum().clamp(min=1)) + TINY
+    weight = (degrees + count).cpu().numpy()
+    squares = rss.cpu().numpy()
+    for _ in range(steps):
+        inverse = (weight / (degrees * scale + squares)).mean()
+        scale = max(1 / max(float(inverse), TINY), TINY)
     return scale
 
 
