@@ -134,7 +134,7 @@ class Links:
         )
 
 
-def sum_over_sources(matrix: Tensor, states: Float[Tensor, "time agent axis"]) -> Float[Tensor, "time agent axis"]:
+def sum_over_sources(matrix: Tensor, states: Float[Tensor, "time source axis"]) -> Float[Tensor, "time agent axis"]:
     """Sum of the sources' states, weighted by a sparse matrix ``[target, source]``.
 
     Args:

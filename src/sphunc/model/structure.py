@@ -1,4 +1,4 @@
-r"""Who influences whom: spike and slab over the links, by Gibbs sampling on the normal equations of each target's chain.
+r"""Who influences whom: spike and slab over the links, by Gibbs sampling.
 
 .. math:: \beta_{ij} = 0 \;\text{or}\; \pm\lambda_i f_{ij}, \qquad f_{ij} \sim N(\mu, \omega^2)
 
@@ -97,19 +97,20 @@ class ChainData:
     Attributes:
         observation: z ``[T, N, K]``.
         precision: of z, 0 where nothing was observed ``[T, N, K]``.
-        states: believed mean of every state, from the agent's own data ``[T, N, K]``.
-        variance: of that belief ``[T, N, K]``.
+        states: believed mean of every source's state, from its own data ``[T, S, K]``; agents
+            first, then others that may act on them.
+        variance: of that belief ``[T, S, K]``.
         messages: group messages of these states ``[T, N, K]``.
     """
 
     observation: Float[Tensor, "time agent axis"]
     precision: Float[Tensor, "time agent axis"]
-    states: Float[Tensor, "time agent axis"]
-    variance: Float[Tensor, "time agent axis"]
+    states: Float[Tensor, "time source axis"]
+    variance: Float[Tensor, "time source axis"]
     messages: Float[Tensor, "time agent axis"]
 
 
-def source_variance(links: Links, variance: Float[Tensor, "time agent axis"]) -> Float[Tensor, "time agent axis"]:
+def source_variance(links: Links, variance: Float[Tensor, "time source axis"]) -> Float[Tensor, "time agent axis"]:
     """Variance that not knowing the sources' states adds to a transition, :math:`\\sum_j E[\\beta_{ij}^2] S_j`.
 
     Args:
