@@ -33,6 +33,12 @@ from sphunc.forecasting.scoring import METRICS, mean_score
 from sphunc.forecasting.storage import has_bundle, read_bundle, write_bundle
 from sphunc.hypergraph import Split, TemporalHypergraph
 from sphunc.hypergraph.quality import suspicions
+from sphunc.interventions import Effect, Plan, dowhy
+from sphunc.interventions.asking import system_of
+from sphunc.interventions.dowhy import ANGLES as SWEEP_ANGLES
+from sphunc.interventions.dowhy import Contrast
+from sphunc.interventions.resolve import EntityIndex
+from sphunc.interventions.what_if import counterfactual, intervene
 from sphunc.model.config import SphUncConfig, check_setting
 from sphunc.model.fitting import FittedModel, fit_model
 from sphunc.model.influence import influence_graph
@@ -46,6 +52,7 @@ Device = str | torch.device
 Pair = tuple[Hashable, Hashable]
 Callback = Callable[[Any], None]
 MODEL = "model"
+SIMULATION_OPTIONS = ("origin", "origin_index", "horizon", "structures", "seed")
 
 
 class SphUnc:
@@ -419,6 +426,232 @@ class SphUnc:
         """Return who influences whom, as learned in :meth:`fit`."""
         self._check_fitted("influence")
         return influence_graph(self.model_, self.schema_.agents)
+
+    def intervene(
+        self,
+        *interventions: Any,
+        data: TemporalHypergraph | None = None,
+        origin: object = None,
+        origin_index: Whole | None = None,
+        horizon: Whole | None = None,
+        samples: Whole | None = None,
+        structures: Whole | None = None,
+        seed: Whole = 0,
+    ) -> Effect:
+        """Simulate what interventions do to every agent's outcome.
+
+        States and outcomes are drawn forward with and without the interventions under the same random numbers;
+        structures and coefficients are drawn from their posteriors.
+
+        Args:
+            *interventions: what is changed; see :class:`~sphunc.Do` and its relatives. None gives the forecast.
+            data: the past, as for :meth:`predict`.
+            origin: label of the time to start from; the last time by default.
+            origin_index: or its position.
+            horizon: steps to simulate; that of the model by default.
+            samples: Monte Carlo samples; the setting by default.
+            structures: drawn from the posterior; chosen by the number of samples by default.
+            seed: of noise, structures and coefficients.
+
+        Example:
+            >>> import sphunc
+            >>> world = sphunc.simulate("snare", agents=40, times=6, seed=0)
+            >>> model = sphunc.SphUnc(seed=0).fit(world.data, verbose=False)
+            >>> first, name = world.data.node_ids[0], world.data.class_names[0]
+            >>> effect = model.intervene(sphunc.Do(first, toward=name), data=world.data, horizon=2)
+            >>> bool((effect.within + effect.identification == effect.entropy).all())
+            True
+        """
+        ask = self._asker("intervene", data, origin, origin_index, horizon, samples, structures, seed)
+        return ask(Plan(interventions))
+
+    def counterfactual(
+        self,
+        *interventions: Any,
+        data: TemporalHypergraph | None = None,
+        origin: object = None,
+        origin_index: Whole | None = None,
+        horizon: Whole | None = None,
+        samples: Whole | None = None,
+        structures: Whole | None = None,
+        seed: Whole = 0,
+    ) -> Effect:
+        """Tell what would have happened: abduct from all of ``data``, act, and replay.
+
+        Arguments as for :meth:`intervene`, but ``data`` reaches beyond the origin, by default the last time but
+        ``horizon``. ``result.coupling`` names what is held fixed. With nothing observed after the origin the answer is
+        that of :meth:`intervene`.
+
+        Args:
+            *interventions: what is changed.
+            data: what happened.
+            origin: label of the time to start from.
+            origin_index: or its position.
+            horizon: steps to replay; that of the model by default.
+            samples: Monte Carlo samples; the setting by default.
+            structures: drawn from the posterior.
+            seed: of what is not abducted.
+        """
+        ask = self._asker("counterfactual", data, origin, origin_index, horizon, samples, structures, seed)
+        return ask(Plan(interventions))
+
+    def sweep(
+        self,
+        agent: Hashable,
+        toward: Any = None,
+        angles: Sequence[float] = SWEEP_ANGLES,
+        *,
+        observed: Any = None,
+        data: TemporalHypergraph | None = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """H_causal against the strength of an intervention: an agent's state is turned by each of the angles.
+
+        Args:
+            agent: who is turned.
+            toward: a class, an agent or a unit vector.
+            angles: radians.
+            observed: in place of ``toward``, an agent or a time as in :class:`~sphunc.Do`.
+            data: the past.
+            **options: of :meth:`intervene`.
+        """
+        dowhy.dowhy_options("sweep", options, (*SIMULATION_OPTIONS, "samples"))
+        return dowhy.sweep(self._asker("sweep", data, **options), agent, toward, angles, observed=observed)
+
+    def effect(
+        self,
+        target_node: Hashable,
+        interventions_alternative: Any,
+        interventions_reference: Any = (),
+        observed_data: TemporalHypergraph | None = None,
+        num_samples_to_draw: Whole | None = None,
+        **options: Any,
+    ) -> Contrast:
+        """Compare two interventions in one agent's outcome, under the same random numbers; names as in ``dowhy.gcm``.
+
+        Args:
+            target_node: the agent.
+            interventions_alternative: interventions, or a mapping from agents to what their state is set to.
+            interventions_reference: the same; nothing by default.
+            observed_data: the past.
+            num_samples_to_draw: Monte Carlo samples.
+            **options: origin, horizon, structures and seed of :meth:`intervene`.
+        """
+        dowhy.dowhy_options("effect", options, SIMULATION_OPTIONS)
+        ask = self._asker("effect", observed_data, samples=num_samples_to_draw, **options)
+        arms = (interventions_alternative, interventions_reference)
+        return dowhy.effect(ask, target_node, *arms, self._entities("effect", observed_data, options))
+
+    def average_causal_effect(
+        self,
+        target_node: Hashable,
+        interventions_alternative: Any,
+        interventions_reference: Any = (),
+        observed_data: TemporalHypergraph | None = None,
+        num_samples_to_draw: Whole | None = None,
+        **options: Any,
+    ) -> dict[str, float]:
+        """Return the difference that :meth:`effect` finds, by class or number.
+
+        Args:
+            target_node: the agent.
+            interventions_alternative: interventions, or a mapping from agents to states.
+            interventions_reference: the same; nothing by default.
+            observed_data: the past.
+            num_samples_to_draw: Monte Carlo samples.
+            **options: of :meth:`intervene`.
+        """
+        dowhy.dowhy_options("average_causal_effect", options, SIMULATION_OPTIONS)
+        ask = self._asker("average_causal_effect", observed_data, samples=num_samples_to_draw, **options)
+        arms = (interventions_alternative, interventions_reference)
+        entities = self._entities("average_causal_effect", observed_data, options)
+        return dowhy.average_causal_effect(ask, target_node, *arms, entities)
+
+    def interventional_samples(
+        self,
+        interventions: Any,
+        observed_data: TemporalHypergraph | None = None,
+        num_samples_to_draw: Whole | None = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Draw outcomes at the target after interventions: one row per sample, one column per agent.
+
+        Args:
+            interventions: interventions, or a mapping from agents to states.
+            observed_data: the past.
+            num_samples_to_draw: Monte Carlo samples.
+            **options: of :meth:`intervene`.
+        """
+        dowhy.dowhy_options("interventional_samples", options, SIMULATION_OPTIONS)
+        ask = self._asker("interventional_samples", observed_data, samples=num_samples_to_draw, **options)
+        entities = self._entities("interventional_samples", observed_data, options)
+        return dowhy.interventional_samples(ask, interventions, entities)
+
+    def counterfactual_samples(
+        self,
+        interventions: Any,
+        observed_data: TemporalHypergraph | None = None,
+        noise_data: None = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Draw counterfactual outcomes at the target; noise is always abducted from ``observed_data``.
+
+        Args:
+            interventions: interventions, or a mapping from agents to states.
+            observed_data: what happened.
+            noise_data: has a place in dowhy only.
+            **options: of :meth:`counterfactual`.
+        """
+        dowhy.dowhy_options("counterfactual_samples", options, (*SIMULATION_OPTIONS, "samples"))
+        ask = self._asker("counterfactual_samples", observed_data, **options)
+        entities = self._entities("counterfactual_samples", observed_data, options)
+        return dowhy.counterfactual_samples(ask, interventions, entities, noise_data=noise_data)
+
+    def _asker(
+        self,
+        asked: str,
+        data: TemporalHypergraph | None,
+        origin: object = None,
+        origin_index: Whole | None = None,
+        horizon: Whole | None = None,
+        samples: Whole | None = None,
+        structures: Whole | None = None,
+        seed: Whole = 0,
+    ) -> Callable[[Plan], Effect]:
+        """Return a function that answers questions from one origin; everything is checked before any work."""
+        self._check_fitted(asked)
+        data = check_data(asked, data)
+        if isinstance(self.model_, FittedPaper):
+            raise ArgumentError(
+                f"{asked} is answered by the default model; the paper's model records H_causal with fit(track=...)"
+            )
+        looks_back = asked.startswith("counterfactual")
+        steps = self.config_.horizon if horizon is None else whole_number("horizon", horizon, least=1)
+        count = self.config_.samples if samples is None else whole_number("samples", samples, least=1)
+        drawn = None if structures is None else whole_number("structures", structures, least=1)
+        number = seed_number(seed)
+        if origin is None and origin_index is None and looks_back:
+            origin_index = max(0, data.num_times - 1 - steps)
+        position = _origin_position(data, origin, origin_index)
+        last = data.num_times - 1
+        end = min(last, position + steps) if looks_back else position
+        known = align(data.until_index(end), self.schema_).to(check_device(self.device))
+        if position > end:
+            raise ArgumentError(f"origin_index is {position}, but the data has {data.num_times} times")
+        system = system_of(self.model_, known, self.schema_, self.preparation_, position)
+        answer = counterfactual if looks_back else intervene
+
+        def ask(plan: Plan) -> Effect:
+            return answer(system, plan, horizon=steps, samples=count, structures=drawn, seed=number)
+
+        return ask
+
+    def _entities(self, asked: str, data: object, options: dict[str, Any]) -> EntityIndex:
+        checked = check_data(asked, data)
+        position = _origin_position(checked, options.get("origin"), options.get("origin_index"))
+        past = align(checked.until_index(position), self.schema_)
+        assert isinstance(self.model_, FittedModel)
+        return system_of(self.model_, past, self.schema_, self.preparation_, position).entities
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into ``folder``: JSON and safetensors, replaced as one."""

@@ -12,9 +12,8 @@ from sphunc.model.beliefs import (
     OUTCOME_PRIOR,
     belief_entropy,
     concentration,
-    last_seen,
     learn_support,
-    outcome_evidence,
+    own_evidence,
     scaled_entropy,
     state_reliability,
 )
@@ -105,7 +104,7 @@ def test_outcomes_count_less_with_age():
     mask = torch.zeros(4, 3, dtype=torch.bool)
     mask[:, 0] = True
     mask[1, 1] = True
-    evidence = outcome_evidence(mask)
+    evidence = own_evidence(mask, torch.zeros_like(mask))
     expected = [sum(OUTCOME_DECAY**k for k in range(4)), OUTCOME_DECAY**2, 0.0]
     assert evidence.count.tolist() == pytest.approx(expected)
     assert evidence.reliability.tolist() == pytest.approx([c / (c + OUTCOME_PRIOR) for c in expected])
@@ -114,15 +113,15 @@ def test_outcomes_count_less_with_age():
 def test_every_outcome_raises_and_every_time_lowers_what_is_known():
     g = torch.Generator().manual_seed(0)
     mask = torch.rand(6, 30, generator=g) < 0.5
-    plain = outcome_evidence(mask).reliability
+    plain = own_evidence(mask, torch.zeros_like(mask)).reliability
     for t in range(6):
         more = mask.clone()
         more[t] = True
         changed = ~mask[t]
-        assert (outcome_evidence(more).reliability[changed] > plain[changed]).all()
+        assert (own_evidence(more, torch.zeros_like(more)).reliability[changed] > plain[changed]).all()
     later = torch.cat([mask, torch.zeros(1, 30, dtype=torch.bool)])
     any_seen = mask.any(0)
-    assert (outcome_evidence(later).reliability[any_seen] < plain[any_seen]).all()
+    assert (own_evidence(later, torch.zeros_like(later)).reliability[any_seen] < plain[any_seen]).all()
 
 
 def test_support_is_the_kernel_count_written_out():
@@ -159,11 +158,3 @@ def test_no_state_at_all_and_no_noise_are_no_fault():
     assert support.share(draw(3, 2)).tolist() == [0.0, 0.0, 0.0]
     certain = learn_support(torch.ones(5, 2).double(), 0.0)
     assert certain.share(torch.ones(1, 2).double()).isfinite().all()
-
-
-def test_last_seen_is_infinite_without_any_outcome():
-    mask = torch.zeros(1, 2, 0, dtype=torch.bool)
-    y = torch.ones(1, 2, 1).double()
-    inputs = ModelInputs(torch.zeros(1, 2, 0).double(), mask, y, torch.ones(1, 2, dtype=torch.bool), (), 0)
-    history = empty_history(inputs).update(y[0], torch.tensor([True, False])).aged(2)
-    assert last_seen(history).tolist() == [2.0, math.inf]

@@ -18,13 +18,15 @@ from dataclasses import dataclass
 import torch
 
 from sphunc._typing import Bool, Float, Tensor
-from sphunc.model.covariates import OutcomeHistory
 from sphunc.sphere import concentration_from_resultant, vmf_entropy
 
 OUTCOME_DECAY = 0.8
 """Share of what an outcome says about its agent that is left one time later."""
 OUTCOME_PRIOR = 2.0
 """Outcomes after which half of an agent's own tendency is known."""
+FEATURE_EVIDENCE = 0.25
+"""What observed features say about an agent's own tendency, in outcomes."""
+STALEST = 4.0
 LARGEST_RESULTANT = 0.9999
 MOST_REFERENCES = 2_000
 SUPPORT_QUANTILE = 0.05
@@ -77,8 +79,8 @@ def state_reliability(variance: Float[Tensor, "agent axis"], squared_length: flo
 
 
 @dataclass(frozen=True, eq=False)
-class OutcomeEvidence:
-    """How many outcomes of each agent still count, old ones less.
+class OwnEvidence:
+    """How many observations of each agent still count, old ones less.
 
     Attributes:
         count: ``[N]``.
@@ -88,19 +90,34 @@ class OutcomeEvidence:
 
     @property
     def reliability(self) -> Float[Tensor, " agent"]:
-        """Share of an agent's own tendency that its outcomes tell."""
+        """Share of an agent's own tendency that its observations tell."""
         return self.count / (self.count + OUTCOME_PRIOR)
 
 
-def outcome_evidence(y_mask: Bool[Tensor, "time agent"]) -> OutcomeEvidence:
-    """Discounted number of outcomes of every agent up to the last time.
+def own_evidence(y_mask: Bool[Tensor, "time agent"], observed: Bool[Tensor, "time agent"]) -> OwnEvidence:
+    """Discounted number of observations of every agent up to the last time; features count a quarter of an outcome.
 
     Args:
         y_mask: True where an outcome was observed.
+        observed: True where features were.
     """
     times = torch.arange(len(y_mask), device=y_mask.device)
     weight = OUTCOME_DECAY ** (len(y_mask) - 1 - times).double()
-    return OutcomeEvidence((weight.unsqueeze(1) * y_mask).sum(0))
+    seen = y_mask + FEATURE_EVIDENCE * observed
+    return OwnEvidence((weight.unsqueeze(1) * seen).sum(0))
+
+
+def staleness(y_mask: Bool[Tensor, "time agent"], observed: Bool[Tensor, "time agent"]) -> Float[Tensor, " agent"]:
+    """Times since anything of an agent was observed, at most 4; 4 for agents of whom nothing ever was.
+
+    Args:
+        y_mask: True where an outcome was observed.
+        observed: True where features were.
+    """
+    seen = y_mask | observed
+    times = torch.arange(1, len(seen) + 1, device=seen.device, dtype=torch.float64)
+    last = (times.unsqueeze(1) * seen).amax(0)
+    return torch.where(last > 0, len(seen) - last, STALEST).clamp(max=STALEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +164,3 @@ def learn_support(states: Float[Tensor, "row axis"], noise: float) -> Support:
 def _near(states: Tensor, references: Tensor, bandwidth: float) -> Float[Tensor, " agent"]:
     distance = torch.cdist(states, references).square()
     return torch.exp(-0.5 * distance / bandwidth**2).sum(1)
-
-
-def last_seen(history: OutcomeHistory) -> Float[Tensor, " agent"]:
-    """Times since the last outcome of every agent; infinite without any."""
-    return torch.where(history.count > 0, history.age, torch.inf)

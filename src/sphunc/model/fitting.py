@@ -23,8 +23,9 @@ from sphunc.model.beliefs import (
     belief_entropy,
     concentration,
     learn_support,
-    outcome_evidence,
+    own_evidence,
     scaled_entropy,
+    staleness,
     state_reliability,
 )
 from sphunc.model.covariates import Covariates, make_covariates
@@ -52,9 +53,13 @@ FEWEST_ORIGINS = 5
 """Origins from which on later ones are held out; with fewer, agents are."""
 ENOUGH_ROWS = 300
 """Held-out rows that calibration aims at, where there are times enough."""
+OWN_BLOCKS = ("last outcome", "age", "history")
 FOLDS = 3
 SCALE_ORIGINS = 3
+MOST_HELD_OUT = 6
 KEPT_STRUCTURES = 100
+AGE_WIDENING = 0.05
+"""Temperature that each time without any observation of an agent adds: forecasts of agents last seen long ago widen."""
 COLUMNS_PER_FEATURE = 4
 ROWS_PER_COLUMN = 10
 MOST_FEATURES = 200
@@ -85,8 +90,12 @@ class Parts:
     Attributes:
         base: of the covariates alone.
         states: of the states alone, with links; the base where there are none.
-        reliability: share of a belief that is known ``[N]``.
-        sharp: pooled forecast without what is not known of parameters and states, for each pool weight.
+        sharp_base: the base if its coefficients were known.
+        sharp_states: the states' forecast if states and coefficients were known.
+        outcome_reliability: share of an agent's own tendency that its observations tell ``[N]``.
+        state_reliability: share of its state that is known ``[N]``.
+        granted: share of the concentration that support and coefficients grant ``[N]``.
+        age: times since anything of the agent was observed ``[N]``.
         belief: of the states; None without any.
     """
 
@@ -97,6 +106,7 @@ class Parts:
     outcome_reliability: Float[Tensor, " agent"]
     state_reliability: Float[Tensor, " agent"]
     granted: Float[Tensor, " agent"]
+    age: Float[Tensor, " agent"]
     belief: StateBelief | None
 
 
@@ -134,24 +144,32 @@ class Predictor:
         base = self.base.at(covariates, origin)
         sharp_base, coefficient_variance = _sharp_base(self.base, covariates, origin)
         granted = 1.0 / (1.0 + coefficient_variance)
-        by_outcomes = outcome_evidence(inputs.y_mask).reliability
+        by_outcomes = own_evidence(inputs.y_mask, inputs.observed).reliability
+        age = staleness(inputs.y_mask, inputs.observed)
         if self.states is None:
-            return Parts(base, base, sharp_base, sharp_base, by_outcomes, by_outcomes, granted, None)
+            return Parts(base, base, sharp_base, sharp_base, by_outcomes, by_outcomes, granted, age, None)
         distribution, belief = self.states.forecast(inputs, self.horizon)
         sharp, reducible = _sharp_states(self.states, belief, inputs, self.horizon)
         by_states = state_reliability(reducible, self.states.dynamics.state_scale**2)
         if self.support is not None:
             granted = granted * self.support.share(belief.mean[belief.origin])
-        return Parts(base, distribution, sharp_base, sharp, by_outcomes, by_states, granted, belief)
+        return Parts(base, distribution, sharp_base, sharp, by_outcomes, by_states, granted, age, belief)
 
 
 def _sharp_base(
     base: BaseRegression, covariates: Covariates, origin: int
 ) -> tuple[PredictiveDistribution, Float[Tensor, " agent"]]:
-    """Forecast at the estimated coefficients, and the mean variance of its logits."""
+    """Forecast at the estimated coefficients, and what is not known of those that act on anybody.
+
+    The columns of an agent's own history are left out of the latter: with less history they are nearer to 0, and less
+    would seem to be open.
+    """
     design = with_intercept(base.standardiser(covariates.at(origin)))
     mean = design @ base.coefficients
-    uncertainty = torch.einsum("nd,cde,ne->nc", design, base.covariance, design).mean(1)
+    is_own = [name in OWN_BLOCKS for name in covariates.block_names()]
+    others = design.clone()
+    others[:, :-1][:, torch.tensor(is_own, device=design.device)] = 0.0
+    uncertainty = 0.25 * torch.einsum("nd,cde,ne->nc", others, base.covariance, others).mean(1)
     if not base.is_numeric:
         return Categorical(torch.log_softmax(mean, 1)), uncertainty
     return Gaussian(mean + covariates.reference(origin), base.noise(design)), uncertainty
@@ -277,7 +295,7 @@ def combine(parts: Parts, weight: float, fusion: Fusion, temperature: Temperatur
     aleatoric = aleatoric_variance(sharp)
     total = fusion(scaled, aleatoric)
     return ModelForecast(
-        distribution=distribution.tempered(temperature.of(total)),
+        distribution=distribution.tempered(temperature.of(total) * (1.0 + AGE_WIDENING * parts.age)),
         epistemic=belief_entropy(kappa, dim),
         epistemic_scaled=scaled,
         aleatoric=aleatoric,
@@ -474,7 +492,7 @@ class _Trial:
             return None
         rows = float(inputs.y_mask.sum(1).double().mean())
         wanted = math.ceil(ENOUGH_ROWS / max(1.0, rows))
-        count = min(max(2, wanted), max(2, len(origins) // 4))
+        count = min(max(2, wanted), max(2, len(origins) // 4), MOST_HELD_OUT)
         return self._later_origins(inputs, known, origins, count)
 
     def scheme(self, inputs: ModelInputs, origins: Sequence[int]) -> str:

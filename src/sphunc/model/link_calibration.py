@@ -116,7 +116,7 @@ def _draw_unmet(links: Links, generator: torch.Generator) -> tuple[Tensor, Tenso
 
 
 def decoy_share(
-    raw: Float[Tensor, "agent candidate"], rivals: Float[Tensor, " candidate"], decoys: Float[Tensor, " decoy"]
+    raw: Float[Tensor, "agent candidate"], rivals: Float[Tensor, " rival"], decoys: Float[Tensor, " decoy"]
 ) -> Float[Tensor, "agent candidate"]:
     """Share of links at every raw probability, non-decreasing in it.
 

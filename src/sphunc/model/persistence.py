@@ -6,7 +6,7 @@ Nothing is executed on reading: only the dataclasses registered here can be made
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 
 import torch
@@ -25,7 +25,7 @@ from sphunc.model.states import FittedChains, StateModel
 from sphunc.model.structure import LinkPrior, StructurePosterior
 from sphunc.model.uncertainty import Fusion, HeldOut, Temperature
 
-CLASSES = {
+CLASSES: dict[str, Callable[..., object]] = {
     kind.__name__: kind
     for kind in (
         BaseRegression,
@@ -96,13 +96,14 @@ def put_together(document: object, tensors: Mapping[str, Tensor]) -> object:
         return tensors[name]
     if "items" in document:
         return tuple(put_together(item, tensors) for item in document["items"])
-    if "float" in document:
+    if document.get("float") in INFINITE:
         return INFINITE[document["float"]]
-    kind = CLASSES.get(str(document.get("class")))
-    if kind is None:
-        raise CheckpointError(f"{document.get('class')!r} is no part of a model; the folder is damaged or foreign")
-    entries = {name: put_together(value, tensors) for name, value in document["fields"].items()}
+    name = str(document.get("class"))
+    kind = CLASSES.get(name)
+    if kind is None or not isinstance(document.get("fields"), dict):
+        raise CheckpointError(f"{name!r} is no part of a model; the folder is damaged or foreign")
+    entries = {field: put_together(value, tensors) for field, value in document["fields"].items()}
     try:
         return kind(**entries)
     except TypeError as error:
-        raise CheckpointError(f"{kind.__name__} does not fit what was saved ({error}); fit again") from None
+        raise CheckpointError(f"{name} does not fit what was saved ({error}); fit again") from None
