@@ -17,8 +17,6 @@ from sphunc.model.beliefs import (
     scaled_entropy,
     state_reliability,
 )
-from sphunc.model.covariates import empty_history
-from sphunc.model.inputs import ModelInputs
 from sphunc.model.kalman import ChainParameters, kalman_filter
 from sphunc.sphere import mean_resultant_length
 

@@ -12,7 +12,7 @@ from sphunc._checks import did_you_mean
 from sphunc.errors import ArgumentError
 from sphunc.model.paper.config import PaperConfig
 
-Setting = int | float | str | bool | None
+Setting = int | float | str | bool | np.generic | None
 REMOVED = {
     "layers": "a setting of the paper's model: SphUncConfig.paper(layers=...)",
     "epochs": "a setting of the paper's model: SphUncConfig.paper(epochs=...); the default needs no epochs",
