@@ -1,8 +1,9 @@
 r"""Conformal sets and intervals: which outcomes to reckon with, for a stated coverage.
 
-Split conformal prediction (Vovk, Gammerman and Shafer 2005): with n held-out scores a set holds every outcome whose
-score is at most their :math:`\lceil (n+1) \gamma \rceil`-th smallest. The coverage is guaranteed on average over agents
-if held-out and future outcomes are exchangeable; over time they are not quite.
+Split conformal prediction (Vovk, Gammerman and Shafer 2005): with n held-out scores a set holds
+every outcome whose score is at most their :math:`\lceil (n+1) \gamma \rceil`-th smallest. The
+coverage is guaranteed on average over agents if held-out and future outcomes are exchangeable; over
+time they are not quite.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ CAVEATS = {
 def conformal_scores(
     distribution: PredictiveDistribution, outcome: Float[Tensor, "row output"]
 ) -> Float[Tensor, " row"]:
-    """Nonconformity: 1 - p of the class that came, or the largest standardised error of the numbers.
+    """Nonconformity: 1 - p of the class that came, or the largest standardised error of the
+    numbers.
 
     Args:
         distribution: held-out forecasts.

@@ -1,4 +1,5 @@
-"""Predictive distributions of outcomes: `Categorical` over classes, `Gaussian` over numbers, behind one interface."""
+"""Predictive distributions of outcomes: `Categorical` over classes, `Gaussian` over numbers, behind
+one interface."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import torch
 from sphunc._typing import Float, Tensor
 
 SMALLEST_LOG_PROBABILITY = -math.log(1e9)
-"""A class is never given less than this, so that one outcome nobody expected costs a finite number of nats."""
+"""A class is never given less than this, so that one outcome nobody expected costs a finite number
+of nats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,8 @@ class Categorical:
         return (self.probabilities - outcome).square().sum(-1)
 
     def tempered(self, temperature: Float[Tensor, "*batch"]) -> Categorical:
-        """Return p to the power of 1 / temperature, normalised; the most probable class stays the same."""
+        """Return p to the power of 1 / temperature, normalised; the most probable class stays the
+        same."""
         return Categorical(torch.log_softmax(self.log_probabilities / temperature.unsqueeze(-1), -1))
 
     def select(self, index: Tensor) -> Categorical:

@@ -23,13 +23,15 @@ class Forecast:
     Attributes:
         agents: the user's ids, N of them, in the order of every row below.
         origin: the user's label of the last time that was known.
-        target: label of the time that is forecast; continues the calendar of the data where that is regular.
+        target: label of the time that is forecast; continues the calendar of the data where that is
+            regular.
         horizon: steps from origin to target.
-        epistemic: entropy of the belief about each agent's state, in nats ``[N]``; comparable between agents of one
-            model only.
+        epistemic: entropy of the belief about each agent's state, in nats ``[N]``; comparable
+            between agents of one model only.
         epistemic_scaled: the same between 0 (a fully known state) and 1 (nothing known) ``[N]``.
-        aleatoric: variance of the outcome that would be left if state and parameters were known ``[N]``; for classes
-            :math:`1 - \\sum_c p_c^2`, for several numbers the mean of their variances, each over that of training.
+        aleatoric: variance of the outcome that would be left if state and parameters were known
+            ``[N]``; for classes :math:`1 - \\sum_c p_c^2`, for several numbers the mean of their
+            variances, each over that of training.
         total: both fused, non-decreasing in each ``[N]``: the expected squared error.
         class_names: C names; empty for numbers.
         probabilities: ``[N, C]``, or None for numbers.
@@ -93,9 +95,11 @@ class Forecast:
         return self.mean
 
     def prediction_set(self, coverage: float) -> Tensor:
-        """Classes ``[N, C]`` (True inside) or intervals ``[N, K, 2]`` that hold the outcome with a stated probability.
+        """Classes ``[N, C]`` (True inside) or intervals ``[N, K, 2]`` that hold the outcome with a
+        stated probability.
 
-        Split conformal prediction on held-out outcomes; :attr:`caveat` says what the coverage rests on.
+        Split conformal prediction on held-out outcomes; :attr:`caveat` says what the coverage rests
+        on.
 
         Args:
             coverage: share of outcomes inside, strictly between 0 and 1.
@@ -126,7 +130,8 @@ class Forecast:
         return CAVEATS[self.held_out]
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per agent, with the user's ids and names: of classes, or of numbers (``mean_<name>``)."""
+        """One row per agent, with the user's ids and names: of classes, or of numbers
+        (``mean_<name>``)."""
         columns: dict[str, Any] = {"agent": id_column(self.agents), "time": [self.target] * len(self.agents)}
         columns |= self._number_columns() if self.numeric else self._class_columns()
         for name in ("epistemic", "epistemic_scaled", "aleatoric", "total"):

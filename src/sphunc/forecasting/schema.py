@@ -1,4 +1,5 @@
-"""Data to forecast, brought into the order of the data that was learned: same features, same outcomes, any agents."""
+"""Data to forecast, brought into the order of the data that was learned: same features, same
+outcomes, any agents."""
 
 from __future__ import annotations
 
@@ -54,10 +55,11 @@ def schema_of(data: TemporalHypergraph) -> TrainingSchema:
 def align(data: TemporalHypergraph, schema: TrainingSchema) -> TemporalHypergraph:
     """Return ``data`` with features, classes and numeric outcomes in the order that was learned.
 
-    Columns are matched by name. A feature that was learned and is not there, or the other way round, is refused: rows
-    in which it was not observed are fine, silence about the column is not; so it is with numeric outcomes. Classes may
-    be fewer than those learned, and others may be named as long as they do not occur: what occurs after an origin is
-    not in ``data.until_index(origin)``. Agents may be others.
+    Columns are matched by name. A feature that was learned and is not there, or the other way
+    round, is refused: rows in which it was not observed are fine, silence about the column is not;
+    so it is with numeric outcomes. Classes may be fewer than those learned, and others may be named
+    as long as they do not occur: what occurs after an origin is not in
+    ``data.until_index(origin)``. Agents may be others.
     """
     data = _order_features(data, schema)
     if data.y is None and schema.numeric:  # numbers that nobody observed: their columns are still counted

@@ -1,8 +1,9 @@
-"""Bundles on disk: one JSON document and its tensors (safetensors), replaced as one, never half written, no pickle.
+"""Bundles on disk: one JSON document and its tensors (safetensors), replaced as one, never half
+written, no pickle.
 
-The tensors go to a file named by their digest; the document, which names that file, is then swapped in by one atomic
-rename. Whoever reads finds the old pair or the new one, whenever the writer is killed. The document carries a digest of
-its own entries: one that was damaged or edited is refused.
+The tensors go to a file named by their digest; the document, which names that file, is then swapped
+in by one atomic rename. Whoever reads finds the old pair or the new one, whenever the writer is
+killed. The document carries a digest of its own entries: one that was damaged or edited is refused.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_bundle(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Read what :func:`write_bundle` wrote; anything else raises :class:`~sphunc.errors.CheckpointError`."""
+    """Read what :func:`write_bundle` wrote; anything else raises
+    :class:`~sphunc.errors.CheckpointError`."""
     document = _document(folder / f"{name}.json", name)
     path = folder / document["tensors"]
     if not path.is_file():
@@ -100,7 +102,8 @@ def has_bundle(folder: Path, name: str) -> bool:
 
 
 def is_bare(folder: Path, name: str) -> bool:
-    """Say whether ``folder`` is there and holds nothing, or what a kill left of the first bundle of this name."""
+    """Say whether ``folder`` is there and holds nothing, or what a kill left of the first bundle of
+    this name."""
     return folder.is_dir() and all(file.name.startswith((f".{name}", f"{name}-")) for file in folder.iterdir())
 
 

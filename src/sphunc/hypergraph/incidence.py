@@ -37,7 +37,8 @@ class Incidence:
     def mean_of_others(
         self, values: Float[Tensor, "agent column"], known: Float[Tensor, "agent column"]
     ) -> tuple[Float[Tensor, "agent column"], Float[Tensor, "agent column"]]:
-        r"""Mean over the other members of a group, then over an agent's groups; every group counts once.
+        r"""Mean over the other members of a group, then over an agent's groups; every group counts
+        once.
 
         .. math:: \bar v_i = \frac{\sum_{e \ni i} \sum_{j \in e, j \ne i} w_{je} k_j v_j / W_{e,-i}}
                                   {\sum_{e \ni i} \sum_{j \in e, j \ne i} w_{je} k_j / W_{e,-i}}, \qquad
@@ -60,7 +61,8 @@ class Incidence:
     def cohesive_mean(
         self, states: Float[Tensor, "agent *batch axis"], scale: Float[Tensor, ""] | float
     ) -> Float[Tensor, "agent *batch axis"]:
-        r"""Group message: mean over an agent's groups of cohesion times the mean state of the others.
+        r"""Group message: mean over an agent's groups of cohesion times the mean state of the
+        others.
 
         .. math:: m_i = \frac1{|E_i|} \sum_{e \ni i} R_e \frac{1}{W_e} \sum_{j \in e, j \ne i} w_{je} s_j,
                   \qquad R_e = \Big| \frac{1}{W_e} \sum_{j \in e} w_{je} s_j \Big| \Big/ \text{scale}

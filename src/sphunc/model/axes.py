@@ -1,12 +1,14 @@
-r"""State axes: the directions of feature space that persist from one time to the next, and what features say along them.
+r"""State axes: directions of feature space that persist, and what features say along them.
 
-Noise is drawn anew at every time, a state is not: directions are ranked by their lag-one autocorrelation,
+Noise is drawn anew at every time, a state is not: directions are ranked by their lag-one
+autocorrelation,
 
 .. math:: \Gamma_1 v = \rho\, \Gamma_0 v, \qquad \Gamma_0 = E[x_t x_t^\top], \quad
           \Gamma_1 = \tfrac12 E[x_t x_{t+1}^\top + x_{t+1} x_t^\top]
 
-(maximum autocorrelation factors, Switzer and Green 1984; slow feature analysis, Wiskott and Sejnowski 2002). Features
-that were not observed are expected by a factor model; what they leave open adds to the observation noise.
+(maximum autocorrelation factors, Switzer and Green 1984; slow feature analysis, Wiskott and
+Sejnowski 2002). Features that were not observed are expected by a factor model; what they leave
+open adds to the observation noise.
 """
 
 from __future__ import annotations
@@ -22,13 +24,15 @@ from sphunc.nn.filling import fill, learn_factors
 
 LOWEST_AUTOCORRELATION = 0.05
 SMALLEST_AXIS = 0.03
-"""Size of a direction, relative to the first one, below which nothing persistent varies along it."""
+"""Size of a direction, relative to the first one, below which nothing persistent varies along it.
+"""
 LOWEST_SIGNAL = 0.1
 """Lag-one autocovariance, relative to the mean of all axes, below which an axis is dropped."""
 CORRELATED = 0.25
 """Correlation that holds features together in one block."""
 FEWEST_FOR_BLOCKS = 7
-"""Features from which on only the largest correlated block makes states: the rest tells of something else."""
+"""Features from which on only the largest correlated block makes states: the rest tells of
+something else."""
 NOISE_FACTOR = 1.2
 """Lag-zero less this times lag-one autocovariance is a first guess of the observation noise."""
 MOST_AXES = 64
@@ -70,10 +74,12 @@ class StateAxes:
     def observe(
         self, inputs: ModelInputs
     ) -> tuple[Float[Tensor, "time agent axis"], Float[Tensor, "time agent axis"], Bool[Tensor, "time agent"]]:
-        r"""What features say about states: :math:`z = A x`, the variance that missing features add, and where.
+        r"""What features say about states: :math:`z = A x`, the variance that missing features add,
+        and where.
 
         Returns:
-            z ``[T, N, K]``; added variance ``[T, N, K]``; True where a feature of the block was observed ``[T, N]``.
+            z ``[T, N, K]``; added variance ``[T, N, K]``; True where a feature of the block was
+            observed ``[T, N]``.
         """
         x = self.standardise(inputs)
         observed = (inputs.x_mask & self.in_block).any(-1)
@@ -81,7 +87,8 @@ class StateAxes:
         return z, self._missing_variance(inputs.x_mask, observed), observed
 
     def remainder(self, inputs: ModelInputs) -> Float[Tensor, "time agent"]:
-        """Leading component of the features outside the block, smoothed over the past ``[T, N]``; 0 without any."""
+        """Leading component of the features outside the block, smoothed over the past ``[T, N]``; 0
+        without any."""
         if bool(self.in_block.all()):
             return inputs.x.new_zeros(inputs.x.shape[:2])
         x = self.standardise(inputs)[..., ~self.in_block]
@@ -127,7 +134,8 @@ def reduce_features(axes: StateAxes, inputs: ModelInputs) -> ModelInputs:
 
 
 def principal_axes(inputs: ModelInputs, most: int) -> StateAxes | None:
-    """Leading principal directions of the features, for features of which nothing persists; None without any.
+    """Leading principal directions of the features, for features of which nothing persists; None
+    without any.
 
     Args:
         inputs: training times.
@@ -151,7 +159,8 @@ def _leading_direction(
     uniqueness: Float[Tensor, " feature"],
     in_block: Bool[Tensor, " feature"],
 ) -> Float[Tensor, " remainder"]:
-    """First principal direction of the features outside the block, by the factor model, with positive sum."""
+    """First principal direction of the features outside the block, by the factor model, with
+    positive sum."""
     outside = loadings[~in_block]
     covariance = outside @ outside.mT + torch.diag(uniqueness[~in_block])
     values, vectors = torch.linalg.eigh(covariance)
@@ -161,7 +170,8 @@ def _leading_direction(
 
 
 def learn_axes(inputs: ModelInputs, most: int = MOST_AXES) -> StateAxes | None:
-    """Learn the axes along which features persist; None where nothing persists that could be observed twice.
+    """Learn the axes along which features persist; None where nothing persists that could be
+    observed twice.
 
     Args:
         inputs: training times.
@@ -189,7 +199,8 @@ Statistics = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
 def _standardised(inputs: ModelInputs) -> tuple[Tensor, Tensor, Statistics] | None:
-    """Standardised and imputed features, their mask, and mean, scale, loadings, uniqueness, which of them vary."""
+    """Standardised and imputed features, their mask, and mean, scale, loadings, uniqueness, which
+    of them vary."""
     mask = inputs.x_mask
     count = mask.sum((0, 1))
     if not bool((count > 1).any()):
@@ -250,7 +261,8 @@ def _rotated(
     plane: Float[Tensor, "feature rank"],
     statistics: Statistics,
 ) -> StateAxes | None:
-    """Turn the plane to the eigenvectors of the observation noise, scale all axes alike, drop those without signal."""
+    """Turn the plane to the eigenvectors of the observation noise, scale all axes alike, drop those
+    without signal."""
     mean, scale, loadings, uniqueness, in_block = statistics
     z = x @ plane
     both = observed[1:] & observed[:-1]

@@ -1,14 +1,14 @@
 r"""Beliefs on the sphere: how concentrated the belief about an agent is, and its entropy.
 
-A belief about a state with posterior variance P that more data could reduce is a von Mises-Fisher distribution whose
-mean resultant length is the share of a state's length that is known,
+A belief about a state with posterior variance P that more data could reduce is a von Mises-Fisher
+distribution whose mean resultant length is the share of a state's length that is known,
 
 .. math:: R_i^2 = g_i\, \frac{M}{M + \mathrm{tr} P_i}, \qquad \kappa_i = A_K^{-1}(R_i), \qquad U_{epi} = H_K(\kappa_i)
 
-M is the mean squared length of the states of the population, not of the agent: with the agent's own, hiding
-observations of an agent near the middle could make its belief more concentrated. g grants the rest: support by training
-states, and what is known of the coefficients. So the epistemic part falls with every observation of an agent and rises
-with age, missing features and distance.
+M is the mean squared length of the states of the population, not of the agent: with the agent's
+own, hiding observations of an agent near the middle could make its belief more concentrated. g
+grants the rest: support by training states, and what is known of the coefficients. So the epistemic
+part falls with every observation of an agent and rises with age, missing features and distance.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class OwnEvidence:
 
 
 def own_evidence(y_mask: Bool[Tensor, "time agent"], observed: Bool[Tensor, "time agent"]) -> OwnEvidence:
-    """Discounted number of observations of every agent up to the last time; features count a quarter of an outcome.
+    """Discounted number of observations of every agent up to the last time; features count a
+    quarter of an outcome.
 
     Args:
         y_mask: True where an outcome was observed.
@@ -108,7 +109,8 @@ def own_evidence(y_mask: Bool[Tensor, "time agent"], observed: Bool[Tensor, "tim
 
 
 def staleness(y_mask: Bool[Tensor, "time agent"], observed: Bool[Tensor, "time agent"]) -> Float[Tensor, " agent"]:
-    """Times since anything of an agent was observed, at most 4; 4 for agents of whom nothing ever was.
+    """Times since anything of an agent was observed, at most 4; 4 for agents of whom nothing ever
+    was.
 
     Args:
         y_mask: True where an outcome was observed.

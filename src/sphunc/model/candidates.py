@@ -13,11 +13,13 @@ from sphunc.model.dynamics import Links
 
 MOST_CANDIDATES = 60
 LARGEST_GROUP = 500
-"""Members up to which all pairs of a group are candidates; of larger groups each member considers 60 at random."""
+"""Members up to which all pairs of a group are candidates; of larger groups each member considers
+60 at random."""
 
 
 def meeting_scores(groups: Sequence[Incidence], seed: int) -> csr_array:
-    """How much every two agents met: the sum over shared groups of 1 / (members - 1), ``[target, source]``.
+    """How much every two agents met: the sum over shared groups of 1 / (members - 1), ``[target,
+    source]``.
 
     Args:
         groups: memberships at each time.
@@ -84,7 +86,7 @@ def make_candidates(
         value = value[first]
     if not len(target):
         return None
-    order = np.lexsort((source, -value, target))
+    order = np.lexsort((source, np.negative(value), target))
     target = target[order]
     source = source[order]
     count = np.bincount(target, minlength=agents)

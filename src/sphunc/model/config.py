@@ -28,7 +28,8 @@ REMOVED = {
 
 
 class SphUncConfig(BaseModel):
-    """Settings of :class:`sphunc.SphUnc`; frozen, printable, and the same after a round trip through JSON.
+    """Settings of :class:`sphunc.SphUnc`; frozen, printable, and the same after a round trip
+    through JSON.
 
     Example:
         >>> config = SphUncConfig(horizon=2)
@@ -78,7 +79,8 @@ class SphUncConfig(BaseModel):
 
 
 def check_setting(name: str) -> None:
-    """Refuse a name that is no setting, with the one that was probably meant, or what stands in its place.
+    """Refuse a name that is no setting, with the one that was probably meant, or what stands in its
+    place.
 
     Args:
         name: of a setting.

@@ -1,10 +1,12 @@
-r"""The structural assignment of the paper as one function of one parameter value, and its learning without links.
+r"""The structural assignment of the paper as one function of one parameter value, and its learning
+without links.
 
 .. math:: s_{i,t+1} = \lambda_i (s_{i,t} + p\, m_{i,t}) + c_i + \sum_{j \in Pa(i)} \beta_{ij} s_{j,t} + e,
           \quad e \sim N(0, Q), \quad c_i \sim N(0, \lambda_i^2 V)
 
-m is the group message, :meth:`~sphunc.hypergraph.incidence.Incidence.cohesive_mean`; c the persistent exogenous U_i.
-Smoother, simulation and structure learning all use :func:`next_state_mean` or the chains made here.
+m is the group message, :meth:`~sphunc.hypergraph.incidence.Incidence.cohesive_mean`; c the
+persistent exogenous U_i. Smoother, simulation and structure learning all use
+:func:`next_state_mean` or the chains made here.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from sphunc.hypergraph.incidence import Incidence
 from sphunc.model.kalman import ChainParameters, Filtered, kalman_filter
 
 PADDING = 2
-"""Unobserved steps before the first time: the first observed state is itself the result of influence."""
+"""Unobserved steps before the first time: the first observed state is itself the result of
+influence."""
 AXIS_SPREAD = {"noise_ratio": 0.3, "effect_variance": 0.7}
 """Prior deviation of log parameters between axes: axes differ, but not without bound."""
 MOST_AGENTS = 600
@@ -57,7 +60,8 @@ class Dynamics:
         """Parameters of the chains that the filter runs on.
 
         Args:
-            added_variance: variance of what acts on the agents from outside their chains ``[T, N, K]``.
+            added_variance: variance of what acts on the agents from outside their chains ``[T, N,
+                K]``.
         """
         noise = self.transition_variance
         if added_variance is not None:
@@ -73,7 +77,8 @@ class Dynamics:
         """Return the same dynamics for other agents.
 
         Args:
-            place: position of each agent among those learned, -1 for unseen agents, who get the typical inertia.
+            place: position of each agent among those learned, -1 for unseen agents, who get the
+                typical inertia.
         """
         typical = self.inertia.log().mean().exp()
         inertia = torch.where(place >= 0, self.inertia[place.clamp(min=0)], typical)
@@ -82,7 +87,8 @@ class Dynamics:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Candidate links of every target, padded to J, with the posterior moments of their coefficients.
+    """Candidate links of every target, padded to J, with the posterior moments of their
+    coefficients.
 
     Attributes:
         source: agent that may act on the target ``[N, J]``.
@@ -99,7 +105,8 @@ class Links:
     square: Float[Tensor, "agent candidate"]
 
     def matrix(self, values: Float[Tensor, "agent candidate"], sources: int | None = None) -> Tensor:
-        """Sparse matrix ``[target, source]`` of some value per link; negligible entries are left out.
+        """Sparse matrix ``[target, source]`` of some value per link; negligible entries are left
+        out.
 
         Args:
             values: of each candidate.
@@ -116,7 +123,8 @@ class Links:
         """Return the links between other agents.
 
         Args:
-            place: position of each agent among those learned, -1 for unseen agents, who have no links.
+            place: position of each agent among those learned, -1 for unseen agents, who have no
+                links.
             learned: number of agents learned.
         """
         now = torch.full((learned,), -1, device=place.device)
@@ -150,7 +158,8 @@ def sum_over_sources(matrix: Tensor, states: Float[Tensor, "time source axis"]) 
 def group_messages(
     states: Float[Tensor, "time agent axis"], groups: Sequence[Incidence], scale: float
 ) -> Float[Tensor, "time agent axis"]:
-    """Group message at every time, padding included; before the first and after the last time these groups meet.
+    """Group message at every time, padding included; before the first and after the last time these
+    groups meet.
 
     Args:
         states: of all agents at the padded times.
@@ -218,7 +227,8 @@ def learn_chains(
     with_inertia: bool,
     iterations: int,
 ) -> Dynamics:
-    """Maximise the marginal likelihood of all observations over the variances, and over one common inertia.
+    """Maximise the marginal likelihood of all observations over the variances, and over one common
+    inertia.
 
     Args:
         dynamics: where to start.
@@ -295,7 +305,8 @@ def _axis_prior(logs: Mapping[str, Tensor]) -> Tensor:
 def minimise(
     loss: Callable[[Mapping[str, Tensor]], Tensor], start: Mapping[str, Tensor], iterations: int
 ) -> dict[str, Tensor]:
-    """Minimise a smooth function of named tensors by L-BFGS, with gradients by automatic differentiation.
+    """Minimise a smooth function of named tensors by L-BFGS, with gradients by automatic
+    differentiation.
 
     Args:
         loss: the function.

@@ -1,4 +1,5 @@
-"""The tensors of a stretch of time that a model reads: features, outcomes, groups; in double precision."""
+"""The tensors of a stretch of time that a model reads: features, outcomes, groups; in double
+precision."""
 
 from __future__ import annotations
 

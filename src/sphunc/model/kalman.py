@@ -1,15 +1,18 @@
-r"""Kalman filter and smoother of one state axis and the persistent effect that drives it, for all agents at once.
+r"""Kalman filter and smoother of one state axis and the persistent effect that drives it, for all
+agents at once.
 
-.. math:: s_{t+1} = \lambda s_t + c + u_t + e_t, \quad e_t \sim N(0, q_t), \qquad z_t = s_t + n_t, \quad n_t \sim N(0, 1 / w_t)
+.. math:: s_{t+1} = \lambda s_t + c + u_t + e_t, \quad e_t \sim N(0, q_t), \qquad
+          z_t = s_t + n_t, \quad n_t \sim N(0, 1 / w_t)
 
-The pair (s, c) has a 2 x 2 covariance, written out. An observation of precision 0 says nothing. The smoother is that of
-Bierman (1973), the modified Bryson-Frazier form, which inverts no covariance. Cost is linear in times.
+The pair (s, c) has a 2 x 2 covariance, written out. An observation of precision 0 says nothing. The
+smoother is that of Bierman (1973), the modified Bryson-Frazier form, which inverts no covariance.
+Cost is linear in times.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 
@@ -74,7 +77,8 @@ def kalman_filter(
         parameters: of the chains.
         observation: z ``[T, N, K]``.
         precision: w ``[T, N, K]``, 0 where nothing was observed.
-        push: u ``[T, N, K]``; the one at t moves the state from t to t + 1, the last one is not used.
+        push: u ``[T, N, K]``; the one at t moves the state from t to t + 1, the last one is not
+            used.
     """
     inertia = parameters.inertia
     noise = parameters.transition_variance.expand_as(observation)
@@ -108,8 +112,9 @@ def kalman_filter(
         steps.append(
             (mean, effect_mean, variance, covariance, effect_variance, innovation, gain, effect_gain, sharpness)
         )
-    stacked = [torch.stack(parts) for parts in zip(*steps, strict=True)]
-    return Filtered(*stacked, log_likelihood)
+    names = [field.name for field in fields(Filtered)][:-1]
+    stacked = {name: torch.stack(parts) for name, parts in zip(names, zip(*steps, strict=True), strict=True)}
+    return Filtered(**stacked, log_likelihood=log_likelihood)
 
 
 def kalman_smoother(
@@ -159,7 +164,9 @@ def whitened_responses(
     filtered: Filtered,
     push: Float[Tensor, "time agent axis regressor"],
 ) -> Float[Tensor, "time agent axis regressor"]:
-    r"""Response of the standardised innovations to pushes: the regressors of a link, own path and effect integrated out.
+    r"""Response of the standardised innovations to pushes.
+
+    These are the regressors of a link, with the target's own path and effect integrated out.
 
     With pushes :math:`\sum_j \beta_j u_j` the standardised innovations are those without them less
     :math:`\sum_j \beta_j \phi_j`; this returns :math:`\phi`.

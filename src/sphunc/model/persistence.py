@@ -1,4 +1,5 @@
-"""Fitted values as one JSON document and named tensors: dataclasses are taken apart, and put together by name.
+"""Fitted values as one JSON document and named tensors: dataclasses are taken apart, and put
+together by name.
 
 Nothing is executed on reading: only the dataclasses registered here can be made.
 """

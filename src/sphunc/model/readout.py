@@ -1,4 +1,5 @@
-r"""Outcomes read from states: classes with a share drawn at random, or numbers; and what an outcome says of a state.
+r"""Outcomes read from states: classes with a share drawn at random, or numbers; and what an outcome
+says of a state.
 
 .. math:: p(y | s) = (1 - \epsilon)\, \mathrm{softmax}(W s + b)_y + \epsilon f_y, \qquad
           \mathrm{logit}\,\epsilon = a_0 + a_1 r
@@ -109,7 +110,8 @@ class Readout:
         outcome: Float[Tensor, "row output"],
         remainder: Float[Tensor, " row"],
     ) -> tuple[Float[Tensor, "row axis"], Float[Tensor, "row axis"]]:
-        """First and negative second derivative of log E p(y | s) in the mean of the cavity, along each axis.
+        """First and negative second derivative of log E p(y | s) in the mean of the cavity, along
+        each axis.
 
         Args:
             mean: of the cavity.

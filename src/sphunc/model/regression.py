@@ -1,4 +1,5 @@
-r"""Penalised multinomial and Gaussian regression, exact and convex, with the Laplace approximation of their posteriors.
+r"""Penalised multinomial and Gaussian regression, exact and convex, with the Laplace approximation
+of their posteriors.
 
 .. math:: \min_B \; -\sum_n w_n \log \mathrm{softmax}(B^\top z_n)_{y_n} + \tfrac12 \sum_d \lambda_d \|B_d\|^2
 """
@@ -16,7 +17,8 @@ from sphunc._typing import Float, Int, Tensor
 INTERCEPT_PENALTY = 1e-3
 MOST_ITERATIONS = 200
 LEAST_INFORMATION = 0.1
-"""About a class's intercept, in outcomes: n outcomes without a class leave it 1 / n, within a factor of ten."""
+"""About a class's intercept, in outcomes: n outcomes without a class leave it 1 / n, within a
+factor of ten."""
 
 
 def with_intercept(z: Float[Tensor, "row column"]) -> Float[Tensor, "row column_and_one"]:
@@ -39,8 +41,8 @@ def fit_multinomial(
 ) -> Float[Tensor, "column_and_one class"]:
     r"""Coefficients B of a penalised multinomial regression; the intercept is the last row.
 
-    L-BFGS in coordinates in which the Hessian at equal probabilities is the identity (Böhning 1992), so that a few tens
-    of products with ``z`` are enough whatever the columns' correlations.
+    L-BFGS in coordinates in which the Hessian at equal probabilities is the identity (Böhning
+    1992), so that a few tens of products with ``z`` are enough whatever the columns' correlations.
 
     Args:
         z: covariates, standardised.
@@ -156,7 +158,8 @@ def fit_log_variance(
     penalty: float,
     iterations: int = 30,
 ) -> Float[Tensor, "column_and_one output"]:
-    r"""Coefficients of a log-linear model of Gaussian variances, by Newton steps on the penalised likelihood.
+    r"""Coefficients of a log-linear model of Gaussian variances, by Newton steps on the penalised
+    likelihood.
 
     .. math:: \min_\gamma \tfrac12 \sum_n \big(r_n^2 e^{-\gamma^\top z_n} + \gamma^\top z_n\big)
               + \tfrac{\lambda}{2} \|\gamma\|^2

@@ -2,10 +2,11 @@ r"""Who influences whom: spike and slab over the links, by Gibbs sampling.
 
 .. math:: \beta_{ij} = 0 \;\text{or}\; \pm\lambda_i f_{ij}, \qquad f_{ij} \sim N(\mu, \omega^2)
 
-The raw observations of a target are regressed on what is believed of its sources from their own data; the target's own
-path and persistent effect are integrated out by the whitened responses of :mod:`sphunc.model.kalman`, and what is not
-known of the sources' states adds to the transition noise. Share, sign, size and spread of the links are learned by
-empirical Bayes. George and McCulloch (1993); Bottolo and Richardson (2010) for the closed-form odds.
+The raw observations of a target are regressed on what is believed of its sources from their own
+data; the target's own path and persistent effect are integrated out by the whitened responses of
+:mod:`sphunc.model.kalman`, and what is not known of the sources' states adds to the transition
+noise. Share, sign, size and spread of the links are learned by empirical Bayes. George and
+McCulloch (1993); Bottolo and Richardson (2010) for the closed-form odds.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class LinkPrior:
 
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
-    """Sufficient statistics of every target for each inertia of a grid; the last regressor is the group message.
+    """Sufficient statistics of every target for each inertia of a grid; the last regressor is the
+    group message.
 
     Attributes:
         grid: log-spaced inertia values ``[G]``.
@@ -111,7 +113,8 @@ class ChainData:
 
 
 def source_variance(links: Links, variance: Float[Tensor, "time source axis"]) -> Float[Tensor, "time agent axis"]:
-    """Variance that not knowing the sources' states adds to a transition, :math:`\\sum_j E[\\beta_{ij}^2] S_j`.
+    """Variance that not knowing the sources' states adds to a transition, :math:`\\sum_j
+    E[\\beta_{ij}^2] S_j`.
 
     Args:
         links: with the second moments of their coefficients.
@@ -190,7 +193,8 @@ def normal_equations(
     data: ChainData,
     extra: Float[Tensor, "time agent axis"],
 ) -> NormalEquations:
-    """Gram matrices and moments of every target, with its own path and persistent effect integrated out.
+    """Gram matrices and moments of every target, with its own path and persistent effect integrated
+    out.
 
     Args:
         dynamics: variances of the chains.

@@ -3,8 +3,9 @@ r"""Aleatoric part, monotone fusion and temperature; all learned on held-out out
 .. math:: U_{total} = g_\omega(U_{epi}, U_{alea}) = \omega_0 + \omega_1 U_{epi} + \omega_2 U_{alea}, \qquad
           \omega_1, \omega_2 \ge 0
 
-fitted to held-out squared residuals (L_entropy of the paper), so that it ranks errors. The temperature
-:math:`\tau = \exp(a + b (U_{total} - \bar U))` acts only where it clearly helps on held-out outcomes.
+fitted to held-out squared residuals (L_entropy of the paper), so that it ranks errors. The
+temperature :math:`\tau = \exp(a + b (U_{total} - \bar U))` acts only where it clearly helps on
+held-out outcomes.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Fusion:
 def fit_fusion(
     epistemic: Float[Tensor, " row"], aleatoric: Float[Tensor, " row"], squared_error: Float[Tensor, " row"]
 ) -> Fusion:
-    """Non-negative least squares of held-out squared residuals on both parts (Lawson and Hanson 1974).
+    """Non-negative least squares of held-out squared residuals on both parts (Lawson and Hanson
+    1974).
 
     Args:
         epistemic: of each held-out row, scaled to [0, 1].
@@ -149,7 +151,8 @@ def clustered_error(gap: Float[Tensor, " row"], agent: Int[Tensor, " row"]) -> f
 
 
 def passes_gate(gain: Float[Tensor, " row"], held: HeldOut, errors: float = 2.0) -> bool:
-    """Say whether a gain in NLL exceeds so many standard errors and shows in every block of the hold-out.
+    """Say whether a gain in NLL exceeds so many standard errors and shows in every block of the
+    hold-out.
 
     Args:
         gain: of each held-out row, in nats.

@@ -48,7 +48,8 @@ def _links(row: ComparisonRow | None) -> str:
 
 
 def comparison_frame(rows: Sequence[ComparisonRow]) -> pl.DataFrame:
-    """Return the comparison as a frame: model, nll, gain over the model before it, its paired error.
+    """Return the comparison as a frame: model, nll, gain over the model before it, its paired
+    error.
 
     Args:
         rows: of the comparison.
