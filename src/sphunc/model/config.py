@@ -22,6 +22,17 @@ REMOVED = {
     "holdout": "gone: the fit chooses what it holds out",
     "direct": "gone: covariates are always used; quick=True uses them alone",
     "scm": "a setting of the paper's model: SphUncConfig.paper(scm=...)",
+    "refit": "gone: the fit always ends with all data",
+    "learning_rate": "a setting of the paper's model: SphUncConfig.paper(learning_rate=...)",
+    "batch_size": "a setting of the paper's model: SphUncConfig.paper(batch_size=...)",
+    "lambda_entropy": "a setting of the paper's model: SphUncConfig.paper(lambda_entropy=...)",
+    "lambda_causal": "a setting of the paper's model: SphUncConfig.paper(lambda_causal=...)",
+    "geometry": "a setting of the paper's model: SphUncConfig.paper(geometry=...)",
+    "attention": "a setting of the paper's model: SphUncConfig.paper(attention=...)",
+    "grouping": "a setting of the paper's model: SphUncConfig.paper(grouping=...)",
+    "uncertainty": "a setting of the paper's model: SphUncConfig.paper(uncertainty=...)",
+    "fusion": "a setting of the paper's model: SphUncConfig.paper(fusion=...)",
+    "max_lag": "a setting of the paper's model: SphUncConfig.paper(max_lag=...); sphunc.discover has max_lag=",
     "calibrate_links": "gone: link probabilities are always calibrated",
 }
 """Settings of earlier versions, and what stands in their place."""

@@ -56,5 +56,6 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
         strength.cpu(),
         deviation.cpu(),
         prior=torch.full_like(probability, share).cpu(),
+        calibrated=True,
         fit={"share": share, "size": states.structure.prior.size, "axes": states.axes.num_axes},
     )
