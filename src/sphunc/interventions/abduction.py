@@ -52,35 +52,38 @@ def draw_paths(
     def normal() -> Tensor:
         return scale**0.5 * torch.randn(shape, generator=generator, dtype=dtype)
 
-    def at(values: Tensor, time: int) -> Tensor:
-        return values[time].unsqueeze(1).to(dtype)
+    def per_draw(values: Tensor) -> Tensor:
+        return values.unsqueeze(1).to(dtype)
 
-    rate = inertia.view(-1, 1, 1).to(dtype)
-    effect_variance = at(filtered.effect_variance, last).clamp(min=SMALLEST)
+    # Moments are double precision: what is left of a variance may be small.
+    effect_variance = filtered.effect_variance[last].clamp(min=SMALLEST)
+    covariance = filtered.covariance[last]
+    left = (filtered.variance[last] - covariance.square() / effect_variance).clamp(min=0.0)
     effect_normal = normal()
-    effect = at(filtered.effect_mean, last) + effect_variance.sqrt() * effect_normal
-    covariance = at(filtered.covariance, last)
-    left = (at(filtered.variance, last) - covariance.square() / effect_variance).clamp(min=0.0)
-    state = at(filtered.mean, last) + covariance / effect_variance.sqrt() * effect_normal + left.sqrt() * normal()
+    effect = per_draw(filtered.effect_mean[last]) + per_draw(effect_variance.sqrt()) * effect_normal
+    state = per_draw(filtered.mean[last]) + per_draw(covariance / effect_variance.sqrt()) * effect_normal
+    state = state + per_draw(left.sqrt()) * normal()
     path = [state]
+    rate = inertia.unsqueeze(1)
     for time in range(last - 1, first - 1, -1):
         # Moments of (s_t, c, s_{t+1}) given observations up to t; those of s_{t+1} as the filter predicted it.
-        variance = at(filtered.variance, time)
-        covariance = at(filtered.covariance, time)
-        effect_variance = at(filtered.effect_variance, time)
-        kept = (1.0 - at(filtered.gain, time + 1)).clamp(min=SMALLEST)
-        next_variance = at(filtered.variance, time + 1) / kept
-        gain = at(filtered.gain, time + 1)
-        next_mean = at(filtered.mean, time + 1) - gain * at(filtered.innovation, time + 1)
+        variance = filtered.variance[time]
+        covariance = filtered.covariance[time]
+        effect_variance = filtered.effect_variance[time]
+        gain = filtered.gain[time + 1]
+        next_variance = filtered.variance[time + 1] / (1.0 - gain).clamp(min=SMALLEST)
+        next_mean = filtered.mean[time + 1] - gain * filtered.innovation[time + 1]
         with_next = rate * variance + covariance
         effect_with_next = rate * covariance + effect_variance
         # Regression of s_t on (c, s_{t+1}).
-        determinant = (effect_variance * next_variance - effect_with_next.square()).clamp(min=SMALLEST)
+        determinant = effect_variance * next_variance - effect_with_next.square()
+        determinant = determinant.clamp(min=SMALLEST**2)
         on_effect = (covariance * next_variance - with_next * effect_with_next) / determinant
         on_next = (with_next * effect_variance - covariance * effect_with_next) / determinant
         left = (variance - on_effect * covariance - on_next * with_next).clamp(min=0.0)
-        mean = at(filtered.mean, time) + on_effect * (effect - at(filtered.effect_mean, time))
-        state = mean + on_next * (state - next_mean) + left.sqrt() * normal()
+        by_effect = per_draw(on_effect) * (effect - per_draw(filtered.effect_mean[time]))
+        by_next = per_draw(on_next) * (state - per_draw(next_mean))
+        state = per_draw(filtered.mean[time]) + by_effect + by_next + per_draw(left.sqrt()) * normal()
         path.append(state)
     path.reverse()
     return torch.stack(path), effect

@@ -1,0 +1,69 @@
+"""What is believed at the origin, and the directions that are named."""
+
+from dataclasses import replace
+
+import torch
+
+from sphunc.model.uncertainty import Temperature
+
+
+def test_features_that_show_states_exactly_are_believed(chain):
+    origin = chain.at_origin(with_future=False)
+    torch.testing.assert_close(origin.belief.mean[origin.belief_time], chain.inputs.x[-1], atol=1e-4, rtol=0)
+    squares = chain.inputs.x.square().sum(-1).mean().sqrt()
+    torch.testing.assert_close(origin.state_length, float(squares), atol=1e-3, rtol=0)
+
+
+def test_a_class_has_the_direction_in_which_its_readout_gains_most(build):
+    inputs = build.panel(torch.randn(3, 4, 2), torch.zeros(3, 4, dtype=torch.long), [[]], 3)
+    weight = [[2.0, 0.0], [0.0, 1.0], [-2.0, -1.0]]
+    states = build.state_model(inputs, {}, weight, numeric=False)
+    origin = build.system(inputs, build.regression(inputs), states).at_origin(with_future=False)
+    torch.testing.assert_close(origin.direction("class", 1, 0), torch.tensor([0.0, 1.0]))
+    agent = torch.nn.functional.normalize(inputs.x[-1, 2], dim=0).float()
+    torch.testing.assert_close(origin.direction("agent", 2, 0), agent, atol=1e-3, rtol=0)
+    earlier = torch.nn.functional.normalize(inputs.x[0, 1], dim=0).float()
+    torch.testing.assert_close(origin.direction("time", 0, 1), earlier, atol=1e-3, rtol=0)
+
+
+def test_states_without_weight_are_not_there(chain):
+    silent = replace(chain, model=replace(chain.model, weight=0.0)).at_origin(with_future=False)
+    assert silent.states is None
+    assert silent.belief is None
+    assert silent.candidates.shape == (2, 0)
+    assert silent.direction("agent", 0, 0).shape == (0,)
+    assert not bool(silent.confidence.any())
+
+
+def test_links_that_are_certain_are_identified(chain):
+    confidence = chain.at_origin(with_future=False).confidence
+    torch.testing.assert_close(confidence, torch.tensor([0.0, 1.0, 1.0, 0.0], dtype=torch.float64))
+
+
+def test_after_the_last_time_its_groups_and_features_stay(neighbours):
+    origin = neighbours.at_origin(with_future=False)
+    assert origin.groups(5) is neighbours.inputs.groups[-1]
+    assert origin.features(5) is origin.covariates.features[-1]
+
+
+def test_groups_are_found_by_their_ids_at_later_times(build):
+    inputs = build.panel(torch.zeros(3, 4, 1), torch.zeros(3, 4, dtype=torch.long), [[[0, 1]], [[0, 1]], [[2, 3]]], 2)
+    system = build.system(inputs, build.regression(inputs), origin=0)
+    system = replace(system, group_ids=(("x", "y"), ("y", "z", "x"), ("z",)))
+    origin = system.at_origin(with_future=True)
+    assert origin.positions_at(0, torch.tensor([0])).tolist() == [0]
+    assert origin.positions_at(1, torch.tensor([0])).tolist() == [2]
+    assert origin.positions_at(2, torch.tensor([0])).tolist() == []
+
+
+def test_a_model_that_tempers_has_temperatures(neighbours):
+    assert neighbours.at_origin(with_future=False).temperature.tolist() == [1.0] * 6
+    hot = replace(neighbours.model, temperature=Temperature(level=0.5))
+    found = replace(neighbours, model=hot).at_origin(with_future=False).temperature
+    torch.testing.assert_close(found, torch.full((6,), 0.5, dtype=torch.float64).exp())
+
+
+def test_one_step_is_forecast_whatever_the_horizon(neighbours):
+    far = replace(neighbours.model, predictor=replace(neighbours.model.predictor, horizon=3))
+    forecasts = replace(neighbours, model=far).at_origin(with_future=False).forecasts
+    assert sorted(forecasts) == [1, 3]
