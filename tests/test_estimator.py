@@ -93,7 +93,7 @@ def test_origin_takes_labels_and_refuses_positions_that_are_none(model, data):
     by_position = model.predict(dated, origin_index=5)
     assert torch.equal(by_label.probabilities, by_position.probabilities)
     assert by_label.target == date(2026, 7, 1)
-    with pytest.raises(sphunc.ArgumentError, match="until_index|position"):
+    with pytest.raises(sphunc.ArgumentError, match=r"until_index|position"):
         model.predict(dated, origin=5)
     with pytest.raises(sphunc.ArgumentError, match="give one of them"):
         model.predict(data, origin=5, origin_index=5)
@@ -115,9 +115,7 @@ def test_unit_and_constant_of_a_feature_change_no_forecast(quick, past, data):
     other = SphUnc(quick=True, seed=0).fit(moved(past), verbose=False)
     forecast = other.predict(moved(data), origin=5)
     # Features are kept in single precision: a shift rounds them.
-    torch.testing.assert_close(
-        forecast.probabilities, quick.predict(data, origin=5).probabilities, atol=1e-4, rtol=0.0
-    )
+    torch.testing.assert_close(forecast.probabilities, quick.predict(data, origin=5).probabilities, atol=1e-4, rtol=0.0)
 
 
 def test_saved_model_forecasts_to_the_bit(model, data, tmp_path):
