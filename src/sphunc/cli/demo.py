@@ -1,4 +1,4 @@
-"""The demonstration: bring tables, forecast with uncertainty, find links, ask what if; on an embedded default."""
+"""The demonstration: bring tables, forecast with uncertainty, find links, ask what if; on a simulated world."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rich.console import Console
 
 from sphunc._typing import Float, Tensor
 from sphunc.baselines import forecaster
-from sphunc.causal import Do, Effect, InfluenceGraph
 from sphunc.cli.demo_tables import (
     affected_table,
+    comparison_table,
     forecast_table,
     heading,
     links_table,
@@ -23,11 +23,13 @@ from sphunc.cli.demo_tables import (
     score_table,
     sphere_table,
 )
+from sphunc.discovery import InfluenceGraph
+from sphunc.estimator import SphUnc
 from sphunc.evaluation import accuracy, base_rate, check_calibration, nll
+from sphunc.forecasting.forecast import Forecast
 from sphunc.hypergraph import TemporalHypergraph, summarise
+from sphunc.interventions import Do, Effect
 from sphunc.io.tables import read_tables, write_tables
-from sphunc.legacy.estimator import SphUnc
-from sphunc.legacy.forecast import Forecast
 from sphunc.sphere import VonMisesFisher, vmf_entropy
 from sphunc.worlds import World, simulate
 
@@ -38,12 +40,13 @@ DEMO_KAPPAS = (1.0, 50.0, 200.0)
 DEMO_SAMPLES = 20_000
 DEMO_HORIZON = 2
 DEMO_DRAWS = 100
-TRIVIAL = ("majority", "persistence", "logistic")
+BASELINES = ("majority", "persistence", "logistic")
 
 
 def run(folder: Path = DEMO_FOLDER, seed: int = 0) -> None:
     """Print the demonstration; the tables of its world stay in ``folder``, and the fitted model beside them."""
-    console, started = Console(), time.perf_counter()
+    console = Console()
+    started = time.perf_counter()
     world = simulate(DEMO_WORLD, seed=seed)
     data = show_data(console, world, folder)
     past = data.until_index(data.num_times - 2)
@@ -70,55 +73,60 @@ def show_data(console: Console, world: World, folder: Path) -> TemporalHypergrap
 
 
 def show_fit(console: Console, past: TemporalHypergraph, model: SphUnc) -> SphUnc:
-    """Fit on the past, with the progress bar."""
+    """Fit on the past, and print what each part of the model is worth."""
     heading(console, "Learning from the past")
     paragraph(
         console,
         f"Times {past.times[0]} to {past.times[-1]} are the past; what comes after is held back for the test. A "
-        "network per fold of the agents says how long to train and how sure to be, then one learns from all agents. "
-        "This takes up to a minute.",
+        "regression on covariates, hidden states of the agents and links between them are learned; outcomes of the "
+        "past that are held out decide which of them the forecast uses.",
     )
     started = time.perf_counter()
-    model.fit(past)
-    paragraph(
-        console,
-        f"Fitted in {time.perf_counter() - started:.0f} s and {len(model.history_)} passes; what was held out chose "
-        f"{model.epochs_} for the model itself.",
-    )
+    with console.status("Fitting"):
+        model.fit(past, verbose=False)
+    paragraph(console, f"Fitted in {time.perf_counter() - started:.1f} s, {model.dim_} state axes.")
+    console.print(comparison_table(model.comparison_))
+    paragraph(console, f"Verdict: {model.verdict_}.")
     return model
 
 
 def show_forecast(console: Console, model: SphUnc, data: TemporalHypergraph) -> Forecast:
-    """Print the forecasts of the three surest and the three least sure agents, with what makes them unsure."""
-    heading(console, "What happens next, how sure, and why not surer")
-    origin = data.num_times - 2
-    forecast = model.predict(data, origin=origin, coverage=0.9)
+    """Print the forecasts of the three most and the three least certain agents, with both parts of uncertainty."""
+    heading(console, "What happens next, how sure, and why unsure")
+    forecast = model.predict(data, origin=data.times[-2], coverage=0.9)
     order = torch.argsort(forecast.total).tolist()
     happened = [data.class_names[c] for c in _happened(data).tolist()]
     console.print(forecast_table(forecast, [*order[:3], *order[-3:]], happened))
     paragraph(
         console,
-        "Epistemic: entropy of the belief about the agent's state, in nats (negative for firm ones), and scaled to "
-        "[0, 1]; more data lowers it. Aleatoric: learned noise of the outcome; nothing lowers it. Total: both, fused. "
-        f"Set: classes to reckon with for 90 % coverage; {forecast.caveat}.",
+        "Epistemic: entropy of the belief about the agent's state, in nats (negative where it is concentrated), and "
+        "scaled to [0, 1]; more observations lower it. Aleatoric: variance of the outcome that would be left if state "
+        "and parameters were known. Total: both, fused: the expected squared error. Set: classes that hold the "
+        f"outcome with 90 % coverage; {forecast.caveat}.",
     )
     return forecast
 
 
 def show_quality(console: Console, model: SphUnc, world: World) -> None:
-    """Print how good and how honest the forecasts of the time held back are, beside trivial models and the oracle."""
+    """Print how good and how honest the forecasts of the time held back are, beside baselines and the oracle."""
     heading(console, "Can it be believed? The time that was held back")
-    data, origin = world.data, world.data.num_times - 2
-    y, known = _happened(data), data.y_mask[origin + 1]
-    laws = {"SphUnc": model.predict_proba(data, origin=origin)}
-    for name in TRIVIAL:
-        trivial = forecaster(name).fit(data.until_index(origin), verbose=False)
-        laws[name] = trivial.predict(data, origin=origin).probabilities
-    laws["oracle, who knows the true states"] = world.oracle(origin=origin)
-    rows = [(name, accuracy(p, y, mask=known), nll(p, y, mask=known)) for name, p in laws.items()]
-    console.print(score_table(rows, int(known.sum())))
-    check = check_calibration(laws["SphUnc"], y, mask=known)
-    found = "inside" if check.null.contains(check.ece) else "above" if check.ece > check.null.high else "below"
+    data = world.data
+    origin = data.num_times - 2
+    y = _happened(data)
+    observed = data.y_mask[origin + 1]
+    forecasts = {"SphUnc": model.predict_proba(data, origin_index=origin)}
+    for name in BASELINES:
+        baseline = forecaster(name).fit(data.until_index(origin), verbose=False)
+        forecasts[name] = baseline.predict(data, origin_index=origin).probabilities
+    forecasts["oracle, who knows the true states"] = world.oracle(origin=origin)
+    rows = [(name, accuracy(p, y, mask=observed), nll(p, y, mask=observed)) for name, p in forecasts.items()]
+    console.print(score_table(rows, int(observed.sum())))
+    check = check_calibration(forecasts["SphUnc"], y, mask=observed)
+    found = "below"
+    if check.null.contains(check.ece):
+        found = "inside"
+    elif check.ece > check.null.high:
+        found = "above"
     paragraph(console, f"Calibration: {check}.")
     paragraph(
         console, f"The floor is what perfect calibration shows on so few outcomes; the error is {found} its band."
@@ -139,7 +147,8 @@ def show_influence(console: Console, graph: InfluenceGraph, world: World) -> Non
     true = [(ids[source], ids[target]) in truth for source, target in graph.links.T.tolist()]
     paragraph(
         console,
-        f"Of all candidates a share of {base_rate(true):.3f} is true. influence(data, diagnose=True) adds checks.",
+        f"Of all candidates a share of {base_rate(true):.3f} is true; links about which the data say nothing are not "
+        f"shown. Verdict: {graph.verdict}",
     )
     paragraph(console, f"Assumed: {graph.assumptions}")
 
@@ -147,28 +156,37 @@ def show_influence(console: Console, graph: InfluenceGraph, world: World) -> Non
 def show_what_if(console: Console, model: SphUnc, past: TemporalHypergraph, world: World) -> Effect:
     """Print what setting the state of one agent does to others, and the entropy of the outcomes with its two parts."""
     heading(console, "What if?")
-    source, name = model.influence().top(1)["source"][0], past.class_names[0]
+    source = model.influence().to_frame()["source"][0]
+    name = past.class_names[0]
     effect = model.intervene(
         Do(source, toward=name), data=past, horizon=DEMO_HORIZON, samples=DEMO_DRAWS, seed=world.seed
     )
     paragraph(
         console,
-        f"{source}, the source of the most probable link, is held at the direction of {name}. Whom does that move "
-        f"within {DEMO_HORIZON} steps, against the forecast without it?",
+        f"The state of {source}, the source of the most probable link, is set to the direction of {name}. Whom does "
+        f"that move within {DEMO_HORIZON} steps, against the forecast without it?",
     )
+    if effect.message:
+        paragraph(console, f"{effect.message}.")
     console.print(affected_table(effect, true_effect(world, {source: name}, past.num_times - 1)))
     console.print(parts_table(effect))
     paragraph(
         console,
-        "H_causal, the entropy of an outcome after the intervention = within (left if the links were known) + "
-        f"identification (what not knowing them adds), exactly. {DEMO_DRAWS} samples of noise and structures; both "
-        "arms share them, and the error is what other draws of both would change.",
+        "Class: the one that changes most; low and high: 90 % interval of its change, from not knowing links and "
+        "coefficients. H_causal, the entropy of an outcome after the intervention = within (left if the links were known) + identification (what not "
+        f"knowing them adds), exactly. {DEMO_DRAWS} samples of noise and structures, shared by both arms.",
     )
     return effect
 
 
 def true_effect(world: World, assignments: dict[str, str], origin: int) -> Float[Tensor, " agent"]:
-    """Total variation between the true laws with and without an intervention ``[N]``."""
+    """Total variation between the true distributions with and without an intervention ``[N]``.
+
+    Args:
+        world: knows the truth.
+        assignments: class whose direction each agent takes.
+        origin: position of the last time before the intervention.
+    """
     options: dict[str, Any] = {"origin": origin, "horizon": DEMO_HORIZON, "samples": 200, "seed": world.seed}
     with_it, without = (world.interventional(given, **options) for given in (assignments, {}))
     return (with_it - without).abs().sum(1) / 2
@@ -176,14 +194,15 @@ def true_effect(world: World, assignments: dict[str, str], origin: int) -> Float
 
 def show_sphere(console: Console, seed: int) -> None:
     """Print exact entropies beside the mean resultant length of samples, for a few concentrations."""
-    heading(console, "Underneath: beliefs are von Mises-Fisher laws")
+    heading(console, "Underneath: beliefs are von Mises-Fisher distributions")
     generator = torch.Generator().manual_seed(seed)
     mu = torch.nn.functional.normalize(torch.randn(DEMO_DIM, generator=generator, dtype=torch.float64), dim=0)
     rows: list[Sequence[float]] = []
     for kappa in torch.tensor(DEMO_KAPPAS, dtype=torch.float64):
-        law = VonMisesFisher(mu, kappa)
-        samples = law.rsample((DEMO_SAMPLES,), generator=generator)
-        exact, empirical = law.mean.norm().item(), (samples @ mu).mean().item()
+        belief = VonMisesFisher(mu, kappa)
+        samples = belief.rsample((DEMO_SAMPLES,), generator=generator)
+        exact = belief.mean.norm().item()
+        empirical = (samples @ mu).mean().item()
         rows.append((kappa.item(), vmf_entropy(kappa, DEMO_DIM).item(), exact, empirical))
     console.print(sphere_table(rows, DEMO_DIM, DEMO_SAMPLES))
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
+import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from sphunc._typing import Float, Tensor
-from sphunc.causal import Effect, InfluenceGraph
-from sphunc.legacy.forecast import Forecast
+from sphunc.discovery import InfluenceGraph
+from sphunc.forecasting.forecast import Forecast
+from sphunc.interventions import Effect
 
 Score = tuple[str, float, float]
 
@@ -62,16 +64,26 @@ def forecast_table(forecast: Forecast, rows: Iterable[int], happened: Sequence[s
 def score_table(rows: Iterable[Score], count: int) -> Table:
     """Accuracy and NLL of several systems on the same outcomes."""
     table = plain_table(f"{count} outcomes that no model has seen", ("system",), ("accuracy", "NLL (nats)"))
-    for name, right, surprise in rows:
-        table.add_row(name, f"{right:.3f}", f"{surprise:.3f}")
+    for name, right, nll in rows:
+        table.add_row(name, f"{right:.3f}", f"{nll:.3f}")
+    return table
+
+
+def comparison_table(comparison: pl.DataFrame) -> Table:
+    """Nested models on held-out outcomes, each with what it gains over the one before it."""
+    table = plain_table("Held-out outcomes of the past", ("model",), ("NLL (nats)", "gain", "error"))
+    for row, (model, nll, gain, error) in enumerate(comparison.select("model", "nll", "gain", "error").iter_rows()):
+        change = ("", "") if row == 0 else (f"{gain:+z.3f}", f"{error:.3f}")
+        table.add_row(model, f"{nll:.3f}", *change)
     return table
 
 
 def links_table(graph: InfluenceGraph, truth: set[tuple[Hashable, Hashable]]) -> Table:
-    """The ten most probable links, and whether they are true."""
-    title = f"The ten most probable of {graph.links.shape[1]:,} candidate links"
+    """The ten most probable links, and whether they are true; links about which the data say nothing are left out."""
+    title = f"The most probable of {graph.links.shape[1]:,} candidate links"
     table = plain_table(title, ("source", "target"), ("probability", "strength", "lag", "true link"))
-    for source, target, probability, strength, lag in graph.top(10).iter_rows():
+    columns = ("source", "target", "probability", "strength", "lag")
+    for source, target, probability, strength, lag in graph.top(10).select(columns).iter_rows():
         known = "yes" if (source, target) in truth else "no"
         table.add_row(str(source), str(target), f"{probability:.3f}", f"{strength:+.2f}", str(lag), known)
     return table
@@ -79,10 +91,10 @@ def links_table(graph: InfluenceGraph, truth: set[tuple[Hashable, Hashable]]) ->
 
 def affected_table(effect: Effect, truth: Float[Tensor, " agent"]) -> Table:
     """The agents that an intervention moves most, beside how much it really moves them."""
-    numbers = ("from", "to", "effect", "error", "true effect")
-    table = plain_table("Moved most", ("agent", "class most changed"), numbers)
+    numbers = ("from", "to", "low", "high", "effect", "true effect")
+    table = plain_table("Moved most", ("agent", "class"), numbers)
     for row in effect.top_affected(5).iter_rows(named=True):
-        shown = [f"{row[name]:.3f}" for name in ("from", "to", "effect", "error")]
+        shown = [f"{row[name]:z.3f}" for name in ("from", "to", "low", "high", "effect")]
         true = float(truth[effect.agents.index(row["agent"])])
         table.add_row(str(row["agent"]), row["most_changed"], *shown, f"{true:.3f}")
     return table

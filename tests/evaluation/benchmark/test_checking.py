@@ -25,8 +25,9 @@ def faults(**changes) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("sphunc", {"dim": 1}, "dim is 1: "),
-        ("sphunc", {"dmi": 1}, "'dmi' is not a setting of SphUnc (did you mean dim?)"),
+        ("sphunc", {"dim": 0}, "dim is 0: "),
+        ("sphunc", {"layers": 2}, "'layers' is a setting of the paper's model: SphUncConfig.paper(layers=...)"),
+        ("sphunc", {"dmi": 1}, "'dmi' is not a setting of SphUnc; did you mean 'dim'?"),
         ("sphunc", {"device": "bogus"}, "device is 'bogus'; give a device of torch, such as 'cpu'"),
         ("hypergcn", {"pairs": "bogus"}, "pairs is 'bogus'; choose 'exact' or 'random'."),
         ("cignn", {"width": "a"}, "width is 'a', of type str; give a whole number, 1 or more."),
@@ -46,12 +47,12 @@ def test_settings_that_fit_are_no_fault() -> None:
 
 
 def test_variant_that_does_not_fit_all_models_names_those_that_it_fits() -> None:
-    models = ["majority", {"name": "hypergcn", "label": "wide"}, "sphunc"]
+    models = ["majority", {"name": "hypergcn", "label": "wide"}, "recurrent"]
     (fault,) = faults(models=models, variants=[{"name": "less", "settings": {"dropout": 0.1}}])
     assert fault == (
         "models[0].settings with variant 'less': 'dropout' is not a setting of Majority; "
         "allowed: horizon, seed, device. "
-        'Mend the settings of variant \'less\', or let it apply to others alone: models = ["wide", "sphunc"].'
+        'Mend the settings of variant \'less\', or let it apply to others alone: models = ["wide", "recurrent"].'
     )
     (alone,) = faults(variants=[{"name": "less", "settings": {"dropout": 0.1}}])
     assert alone.endswith("Mend the settings of variant 'less'.")
@@ -157,14 +158,14 @@ def test_tables_without_features_are_named_with_the_models_that_need_them(tables
     assert faults(data=[entry], models=["majority", "hypergcn", "nonsense"])[1:] == []
     models = ["majority", "sphunc", {"name": "spherenet", "label": "round"}, "hypergcn", "causal_sphhn"]
     (fault,) = faults(data=[entry], models=models)
-    assert fault.startswith("data[0].tables: data has no features, and the model tells states from them; give the ")
-    assert fault.endswith(". Or leave out the models that need them: sphunc, round, causal_sphhn.")
+    assert fault.startswith("data[0].tables: data has no features; give the features table at least one column")
+    assert fault.endswith(", or leave out the models that need them: round, causal_sphhn.")
 
 
 def test_faults_of_every_kind_come_at_once(tmp_path: Path) -> None:
     content = {
         **SMALL,
-        "models": [{"name": "hypergcn", "settings": {"widht": 3}}, {"name": "sphunc", "settings": {"dim": 1}}],
+        "models": [{"name": "hypergcn", "settings": {"widht": 3}}, {"name": "sphunc", "settings": {"dim": 0}}],
         "data": [{"world": "snar"}, {"tables": "nowhere"}, {"tables": str(tmp_path)}],
         "reference": "nobody",
         "variants": [{"name": "a"}, {"name": "b", "models": ["zzz"]}],
@@ -176,7 +177,7 @@ def test_faults_of_every_kind_come_at_once(tmp_path: Path) -> None:
     assert text.startswith("mine.toml: 8 faults\n")
     for words in (
         "widht",
-        "dim is 1",
+        "dim is 0",
         "'snar'",
         "nowhere",
         "no tables",

@@ -57,8 +57,9 @@ def test_changes_with_code_it_runs_and_with_nothing_else(rewrite: Callable[..., 
 
 
 def test_model_does_not_depend_on_its_peers() -> None:
-    assert "sphunc.legacy.network" in reachable(["sphunc.legacy.estimator"])
-    assert not any(name.startswith("sphunc.baselines") for name in reachable(["sphunc.legacy.estimator"]))
+    found = reachable(["sphunc.estimator"])
+    assert "sphunc.model.fitting" in found
+    assert not any(name.startswith("sphunc.baselines") for name in found)
 
 
 def test_files_count_by_name_and_content(tmp_path: Path) -> None:

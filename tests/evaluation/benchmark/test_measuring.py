@@ -23,7 +23,7 @@ def test_row_is_pooled_over_the_test_origins_of_the_shared_split() -> None:
     data = simulate("snare", seed=3, **KNOBS).data
     split = time_split(data)
     model = forecaster("persistence", seed=3).fit(data, split)
-    p = torch.stack([model.predict(data, origin).probabilities for origin in split.test])
+    p = torch.stack([model.predict(data, origin_index=origin).probabilities for origin in split.test])
     targets = list(split.targets("test"))
     assert row["nll"] == pytest.approx(nll(p, data.y[targets], mask=data.y_mask[targets]), abs=1e-6)
     assert row["rows_train"] == int(data.y_mask[list(split.targets("train"))].sum())

@@ -21,8 +21,7 @@ from sphunc.evaluation.benchmark.matrix import Matrix, Model, OfficialData, Tabl
 from sphunc.evaluation.benchmark.sources import load_material
 from sphunc.hypergraph import TemporalHypergraph, time_split
 from sphunc.hypergraph.splits import PARTS, least_times
-from sphunc.legacy.alignment import check_features
-from sphunc.legacy.inputs import check_settings
+from sphunc.model import SphUncConfig
 from sphunc.worlds.presets import settings_for
 
 OF_THE_FILE = {"seed": "seeds", "horizon": "horizon"}
@@ -54,7 +53,7 @@ def settings_fault(name: str, settings: Mapping[str, Any]) -> str:
     try:
         forecaster(name, **settings)
         if name == "sphunc":
-            check_settings({setting: value for setting, value in settings.items() if setting != "device"})
+            SphUncConfig(**{setting: value for setting, value in settings.items() if setting != "device"})
     except (SphuncError, TypeError) as error:
         return f"{str(error).rstrip('.')}."
     return ""
@@ -156,15 +155,16 @@ def _split_faults(data: TemporalHypergraph, horizon: int) -> Iterator[str]:
 def _features_fault(data: TemporalHypergraph, matrix: Matrix) -> str:
     """Why models cannot learn from data without features, and which they are."""
     needy = [model.called for model in matrix.models if model.name in FORECASTERS and _needs_features(model.name)]
-    try:
-        check_features(data)
-    except SphuncError as error:
-        return f"{error}. Or leave out the models that need them: {', '.join(needy)}." if needy else ""
-    return ""
+    if data.num_features or not needy:
+        return ""
+    return (
+        "data has no features; give the features table at least one column of numbers beside time and agent, or leave "
+        f"out the models that need them: {', '.join(needy)}."
+    )
 
 
 def _needs_features(name: str) -> bool:
-    return name == "sphunc" or getattr(forecaster_class(name), "needs_features", False)
+    return getattr(forecaster_class(name), "needs_features", False)
 
 
 def _classes_seen(data: TemporalHypergraph) -> list[str]:

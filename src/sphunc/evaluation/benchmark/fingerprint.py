@@ -18,7 +18,7 @@ _LENGTH = 16
 
 
 def code_fingerprint(*roots: str, apart: Collection[str] = ()) -> str:
-    """Hash of the modules named (``"sphunc.legacy.estimator"``) and of all that they import inside sphunc.
+    """Hash of the modules named (``"sphunc.estimator"``) and of all that they import inside sphunc.
 
     Args:
         roots: modules to start from.

@@ -86,7 +86,7 @@ def _model(cell: Cell, material: Material, split: Split) -> Row:
     model: Any = forecaster(cell.model, seed=cell.seed, horizon=cell.horizon, **chosen)
     model.fit(data, split, verbose=False)
     fitted = time.perf_counter()
-    forecasts = [model.predict(data, origin) for origin in split.test]
+    forecasts = [model.predict(data, origin_index=origin) for origin in split.test]
     predicted = time.perf_counter()
     probabilities = [_on_classes(forecast, data.class_names) for forecast in forecasts]
     return {
