@@ -1,49 +1,73 @@
-"""Stages are computed once, read back to the bit, and refused when they belong to another fit."""
-
-from dataclasses import replace
+"""Stages of a fit are read back where they are kept, and those of another fit are refused."""
 
 import pytest
 import torch
 
-import sphunc
 from sphunc.errors import CheckpointError
-from sphunc.forecasting.distribution import Categorical
-from sphunc.model.stages import StageStore, fingerprint_of
+from sphunc.hypergraph import assemble
+from sphunc.model.base import Standardiser
+from sphunc.model.stages import STAGES, StageStore, fingerprint_of
 
 
-def test_stage_is_computed_once_and_read_to_the_bit(tmp_path):
-    made = []
+def value(shift=0.0):
+    return Standardiser(torch.arange(3.0).double() + shift, torch.ones(3).double(), torch.zeros(3, dtype=torch.bool))
 
-    def compute():
-        made.append(1)
-        return Categorical(torch.rand(3, 2, generator=torch.Generator().manual_seed(0)).log_softmax(-1))
 
-    store = StageStore(tmp_path, "digest")
-    first = store.run("final", compute)
-    second = StageStore(tmp_path, "digest").run("final", compute)
-    assert len(made) == 1
-    assert torch.equal(first.log_probabilities, second.log_probabilities)
+def never():
+    raise AssertionError("the stage is kept, and must not run again")
+
+
+def test_a_stage_that_is_kept_does_not_run_again(tmp_path):
+    store = StageStore(tmp_path, "abc")
+    assert not store.has_any()
+    first = store.run("chains", value)
     assert store.has_any()
+    again = StageStore(tmp_path, "abc").run("chains", never)
+    assert torch.equal(again.mean, first.mean)
+    assert StageStore(tmp_path, "abc").run("final", lambda: None) is None
+    assert StageStore(tmp_path, "abc").run("final", never) is None
+
+
+def test_without_a_folder_nothing_is_kept():
+    store = StageStore()
+    assert torch.equal(store.run("chains", value).mean, value().mean)
+    assert torch.equal(store.run("chains", lambda: value(1.0)).mean, value(1.0).mean)
+    assert not store.has_any()
+    store.clear()
+
+
+def test_stages_of_another_fit_are_refused(tmp_path):
+    StageStore(tmp_path, "abc").run("chains", value)
+    with pytest.raises(CheckpointError, match=r"holds a fit of other data or settings; resume with these, or begin"):
+        StageStore(tmp_path, "other").run("chains", never)
+
+
+def test_clearing_leaves_nothing(tmp_path):
+    store = StageStore(tmp_path, "abc")
+    for name in STAGES:
+        store.run(name, value)
     store.clear()
     assert not store.has_any()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_stage_of_another_fit_is_refused(tmp_path):
-    StageStore(tmp_path, "one").run("final", lambda: None)
-    with pytest.raises(CheckpointError, match="other data or settings"):
-        StageStore(tmp_path, "two").run("final", lambda: None)
+def panel(mood=1.0, ids="ab"):
+    return assemble(
+        times=[0, 1],
+        node_ids=ids,
+        features=([0, 1], [0, 1], [[mood], [2.0]]),
+        feature_names=("mood",),
+        outcomes=([0, 1], [0, 1], [0, 1]),
+        class_names=("no", "yes"),
+    )
 
 
-def test_without_a_folder_everything_is_computed():
-    assert StageStore().run("final", lambda: 3) == 3
-    assert not StageStore().has_any()
-
-
-def test_fingerprint_knows_data_and_settings():
-    data = sphunc.simulate("snare", agents=12, times=3, seed=0).data
-    moved = replace(data, x=data.x.clone())
-    moved.x[0, 0, 0] += moved.x_mask[0, 0, 0].float()
-    changed = replace(data, x=data.x * 1.5)
-    assert fingerprint_of(data, 1) == fingerprint_of(data, 1)
-    assert fingerprint_of(data, 1) != fingerprint_of(data, 2)
-    assert fingerprint_of(data) != fingerprint_of(changed)
+def test_every_value_and_setting_is_in_the_fingerprint():
+    plain = fingerprint_of(panel(), 1, "a")
+    assert fingerprint_of(panel(), 1, "a") == plain
+    others = [
+        fingerprint_of(panel(1.5), 1, "a"),
+        fingerprint_of(panel(ids="ac"), 1, "a"),
+        fingerprint_of(panel(), 2, "a"),
+    ]
+    assert len({plain, *others}) == 4
