@@ -211,10 +211,6 @@ def find_links(system: str, data: sphunc.TemporalHypergraph) -> sphunc.Influence
     """The influence graph of one system."""
     if system == "discover":
         return sphunc.discover(data.x.double(), data=data, diagnose=False)
-    if system == "legacy":
-        from sphunc.causal import discover
-
-        return discover(data.x.double(), data=data, diagnose=False)  # type: ignore[return-value]
     return sphunc.SphUnc(seed=0).fit(data).influence()
 
 
@@ -275,7 +271,7 @@ def summary(rows: list[Row], planted: bool) -> bool:
 def main() -> None:
     """Draw the panels, print what was found, exit 1 if a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--system", choices=["discover", "sphunc", "legacy"], default="discover")
+    parser.add_argument("--system", choices=["discover", "sphunc"], default="discover")
     parser.add_argument("--panels", type=int, default=8, help="per kind")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--kind", nargs="*", choices=KINDS, default=KINDS)

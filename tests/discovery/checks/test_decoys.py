@@ -1,7 +1,7 @@
 import torch
 
-from sphunc.discovery.candidates import candidate_links
-from sphunc.discovery.checks.decoys import against_decoys, draw_decoys, wrong_times
+from sphunc.discovery.candidates import all_pairs, candidate_links
+from sphunc.discovery.checks.decoys import against_decoys, decoy_kind, draw_decoys
 from sphunc.discovery.posterior.estimate import Problem, fit_settings
 from sphunc.discovery.regression.panel import build_panel
 
@@ -35,11 +35,17 @@ def test_nothing_happens_without_decoys():
     assert torch.equal(against_decoys(raw, raw[:0], 0.1), raw)
 
 
-def test_wrong_times_reverse_the_order():
-    order = wrong_times(7, torch.Generator().manual_seed(0))
-    assert sorted(order.tolist()) == list(range(7))
-    steps = order.diff() % 7
-    assert steps.tolist() == [6] * 6
+def test_kind_follows_the_candidates(ring, neighbours):
+    present = torch.ones(20, 30, dtype=torch.bool)
+    for states, pairs, kind in (
+        (ring, neighbours, "agents"),
+        (ring, all_pairs(30), "innovations"),
+        (ring[..., :1], all_pairs(30), "innovations"),
+    ):
+        links = candidate_links(pairs, range(30))
+        problem = Problem(build_panel(states, present, links.links, None, replicates=False), links)
+        assert decoy_kind(problem, problem.explained) == kind
+        assert len(draw_decoys(problem, fit_settings(problem), 0)) > 0
 
 
 def test_decoys_of_planted_links_are_improbable(ring, neighbours):

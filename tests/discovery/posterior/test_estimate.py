@@ -3,7 +3,14 @@ import torch
 
 from sphunc.discovery.candidates import candidate_links
 from sphunc.discovery.posterior import estimate as module
-from sphunc.discovery.posterior.estimate import Problem, error_inflation, estimate, fit_settings, sum_weighted
+from sphunc.discovery.posterior.estimate import (
+    Problem,
+    error_inflation,
+    estimate,
+    fit_settings,
+    shuffled_innovations,
+    sum_weighted,
+)
 from sphunc.discovery.regression.panel import build_panel
 
 
@@ -60,3 +67,15 @@ def test_errors_of_pure_noise_are_hardly_inflated():
 def test_weighted_sum():
     parts = [(torch.tensor([1.0, 2.0]), 0.5), (torch.tensor([3.0, 4.0]), 2.0)]
     assert sum_weighted(parts).tolist() == [6.5, 9.0]
+
+
+def test_shuffled_innovations_keep_start_and_innovations():
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(4, 7, 2, generator=generator, dtype=torch.double)
+    present = torch.ones(4, 7, dtype=torch.bool)
+    shuffled = shuffled_innovations(values, present, 0.5, generator)
+    torch.testing.assert_close(shuffled[:, 0], values[:, 0])
+    before = (values[:, 1:] - 0.5 * values[:, :-1])[..., 0].sort(1).values
+    after = (shuffled[:, 1:] - 0.5 * shuffled[:, :-1])[..., 0].sort(1).values
+    torch.testing.assert_close(after, before)
+    assert not torch.allclose(shuffled, values)

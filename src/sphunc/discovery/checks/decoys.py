@@ -1,8 +1,9 @@
 r"""Compare link probabilities with those of decoys: sources that cannot influence the target.
 
-A decoy has the same autocorrelation, tails, ties and shared shocks as a true candidate, because it is one: an agent the
-target never met, or a candidate read at wrong times. If as many decoys as candidates reach a probability, none of them
-is a link. The share of links among candidates of raw probability p is at least
+A decoy has the same autocorrelation, tails, ties and shared shocks as a true candidate, because it is one: an agent
+that the target never met; where nearly all agents are candidates, a candidate whose innovations came in another order.
+If as many decoys as candidates reach a probability, none of them is a link. The share of links among candidates of raw
+probability p is at least
 
 .. math:: q(p) = 1 - f_{decoy}(p) / f_{candidate}(p)
 
@@ -34,7 +35,7 @@ LIMIT = 1.5
 
 
 def draw_decoys(problem: Problem, settings: Settings, seed: int) -> Float[Tensor, " decoy"]:
-    """Probabilities of decoys: agents that are no candidates where there are enough of them, else wrong times.
+    """Probabilities of decoys.
 
     Args:
         problem: panel and candidates.
@@ -43,16 +44,11 @@ def draw_decoys(problem: Problem, settings: Settings, seed: int) -> Float[Tensor
     """
     generator = torch.Generator().manual_seed(seed)
     targets = spaced(problem.explained, MOST_TARGETS)
-    counts = problem.candidates.counts[targets]
-    moving = int((~problem.panel.silent).sum())
-    by_agent = bool(len(targets)) and float((counts <= 0.5 * moving).double().mean()) > 0.5
+    kind = decoy_kind(problem, targets)
     found: list[Tensor] = []
     total = 0
     for _ in range(MOST_ROUNDS):
-        times = None
-        if not by_agent:
-            times = wrong_times(problem.panel.shape[1], generator)
-        found += list(decoy_probabilities(problem, settings, targets, generator, times))
+        found += list(decoy_probabilities(problem, settings, targets, generator, kind))
         total = sum(len(part) for part in found)
         if total >= WANTED:
             break
@@ -61,15 +57,18 @@ def draw_decoys(problem: Problem, settings: Settings, seed: int) -> Float[Tensor
     return torch.cat(found)
 
 
-def wrong_times(times: int, generator: torch.Generator) -> Int[Tensor, " time"]:
-    """For every time another one: time reversed, and rotated by a random number of steps.
+def decoy_kind(problem: Problem, targets: Int[Tensor, " target"]) -> str:
+    """Agents that are no candidates where there are enough of them, else candidates with shuffled innovations.
 
     Args:
-        times: T.
-        generator: chooses the rotation.
+        problem: panel and candidates.
+        targets: agents to explain.
     """
-    order = torch.arange(times).flip(0)
-    return order.roll(int(torch.randint(times, (1,), generator=generator)))
+    moving = int((~problem.panel.silent).sum())
+    few_candidates = problem.candidates.counts[targets] <= 0.5 * moving
+    if float(few_candidates.double().mean()) > 0.5:
+        return "agents"
+    return "innovations"
 
 
 def against_decoys(

@@ -9,7 +9,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from sphunc._typing import Int
+from sphunc._typing import Bool, Float, Int
 from sphunc.discovery.candidates import CandidateLinks, batches_by_width
 from sphunc.discovery.posterior.links import (
     CAP,
@@ -369,37 +369,64 @@ def decoy_probabilities(
     settings: Settings,
     targets: Tensor,
     generator: torch.Generator,
-    source_times: Tensor | None,
+    kind: str,
 ) -> Iterator[Tensor]:
-    """Probabilities of links from sources that cannot influence the target: other agents, or wrong times.
+    """Probabilities of links from sources that cannot influence the target.
 
     Args:
         problem: panel and candidates.
         settings: what all targets share.
         targets: agents to explain.
-        generator: chooses the agents.
-        source_times: times at which the candidates themselves are read; None takes agents that are no candidates.
+        generator: of the random choice.
+        kind: "agents" that are no candidates; "innovations", the candidates with their innovations in another order.
     """
+    source_panel = problem.panel
+    if kind == "innovations":
+        inertia = float(settings.components.theta[: problem.own_lags].sum())
+        values = shuffled_innovations(problem.panel.values, problem.panel.present, inertia, generator)
+        source_panel = replace(problem.panel, values=values)
     for batch in batches(problem, targets):
         sources, _ = problem.candidates.table(batch)
-        usable = sources >= 0
-        if source_times is None:
+        if kind == "agents":
             sources = _other_agents(problem, batch, sources, generator)
-            usable = sources >= 0
         moments = target_moments(
             problem.panel,
             settings.components,
             batch,
             sources,
-            torch.zeros_like(usable),
+            torch.zeros_like(sources, dtype=torch.bool),
             lags=problem.lags,
             own_lags=problem.own_lags,
-            source_times=source_times,
+            source_panel=source_panel,
         )
         found = mixed_posterior(moments, settings, None)
         by_lag = found.probability.unflatten(1, (problem.lags, sources.shape[1]))
-        live = moments.usable.unflatten(1, (problem.lags, sources.shape[1])).any(1) & usable
+        live = moments.usable.unflatten(1, (problem.lags, sources.shape[1])).any(1) & (sources >= 0)
         yield (1 - (1 - by_lag).prod(1))[live]
+
+
+def shuffled_innovations(
+    values: Float[Tensor, "agent time dim"],
+    present: Bool[Tensor, "agent time"],
+    inertia: float,
+    generator: torch.Generator,
+) -> Float[Tensor, "agent time dim"]:
+    """Paths of the same start and innovations as the observed ones, the innovations in a random order per agent.
+
+    Args:
+        values: states.
+        present: where an agent was observed; innovations elsewhere are taken as 0.
+        inertia: coefficient a of the path, innovations are e_t = h_t - a h_(t-1).
+        generator: of the orders.
+    """
+    both = (present[:, 1:] & present[:, :-1]).unsqueeze(-1)
+    innovations = torch.where(both, values[:, 1:] - inertia * values[:, :-1], 0.0)
+    order = torch.argsort(torch.rand(innovations.shape[:2], generator=generator), 1).to(values.device)
+    innovations = innovations.gather(1, order.unsqueeze(-1).expand_as(innovations))
+    path = [values[:, 0]]
+    for time in range(innovations.shape[1]):
+        path.append(inertia * path[-1] + innovations[:, time])
+    return torch.stack(path, 1) * present.unsqueeze(-1)
 
 
 def _other_agents(problem: Problem, batch: Tensor, sources: Tensor, generator: torch.Generator) -> Tensor:

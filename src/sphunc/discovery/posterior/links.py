@@ -71,7 +71,7 @@ def target_moments(
     *,
     lags: int,
     own_lags: int,
-    source_times: Tensor | None = None,
+    source_panel: Panel | None = None,
 ) -> Moments:
     """Cross products of candidates and outcome, shared nuisance, level, trend and inertia taken out.
 
@@ -83,13 +83,15 @@ def target_moments(
         required: links that exist.
         lags: lags per candidate.
         own_lags: lags of the target itself.
-        source_times: time at which sources are read in place of each time (a placebo).
+        source_panel: states of the sources, if others than the targets' (a placebo).
     """
+    if source_panel is None:
+        source_panel = panel
     rows = target_rows(panel, targets, own_lags)
     share = panel.effective / panel.shape[2] / components.inflation
     shape = rows.weight, components.level, components.trend
     fixed = whiten_rows(torch.cat([rows.nuisance, rows.outcome.unsqueeze(1)], 1), *shape)
-    columns = whiten_rows(source_columns(panel, sources, rows, lags, source_times), *shape)
+    columns = whiten_rows(source_columns(source_panel, sources, rows, lags), *shape)
     usable = ((sources >= 0) & ~panel.silent[sources.clamp(min=0)] | required).repeat(1, lags)
     required = required.repeat(1, lags)
 
@@ -334,7 +336,10 @@ def column_posterior(
     single = one_more(moments, sets, best, prior.tau)
     size = best.sum(1).long().unsqueeze(1)
     step = by_size.gather(1, size + 1) - by_size.gather(1, size)
-    outside = torch.sigmoid(single.log_factor + step)
+    # Candidates that were not enumerated explain the same residual: at most one of them is one more parent.
+    odds = torch.where(single.enumerated, -torch.inf, single.log_factor + step)
+    nobody = torch.zeros_like(odds[:, :1])
+    outside = torch.softmax(torch.cat([nobody, odds], 1), 1)[:, 1:]
     columns = moments.taken.gather(1, sets.chosen)
     probability = outside.scatter(1, columns, weight @ sets.tree.members)
     probability = torch.where(moments.usable, probability.clamp(0, 1), torch.zeros_like(probability))

@@ -69,7 +69,6 @@ def source_columns(
     sources: Int[Tensor, "batch slot"],
     rows: Rows,
     lags: int,
-    source_times: Int[Tensor, " time"] | None = None,
 ) -> Float[Tensor, "batch column row dim"]:
     """States of the sources at each lag, lag by lag; zero where a slot is padded.
 
@@ -78,14 +77,11 @@ def source_columns(
         sources: candidates per target, -1 where padded.
         rows: of the targets.
         lags: lags per candidate.
-        source_times: time at which sources are read in place of each time (a placebo); None reads the true one.
     """
     used = (sources >= 0)[..., None, None].to(panel.values.dtype)
     parts = []
     for lag in range(1, lags + 1):
         when = rows.times - lag
-        if source_times is not None:
-            when = source_times[when]
         parts.append(panel.values[:, when][sources.clamp(min=0)] * used)
     columns = torch.cat(parts, 1)
     return columns * rows.weight[:, None, :, None]
