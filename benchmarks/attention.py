@@ -25,7 +25,6 @@ from torch_geometric.nn import HypergraphConv
 import sphunc
 from sphunc.hypergraph.buckets import group_by_size
 from sphunc.nn.attention import angular_attention, angular_attention_with_self
-from sphunc.nn.context import AngularLayer, DotProductLayer
 
 M_MMAP_THRESHOLD, M_TRIM_THRESHOLD = -3, -1
 REFERENCE = "PyG HypergraphConv"
@@ -60,16 +59,10 @@ def make_layers(case: Case) -> dict[str, Callable[[], torch.Tensor]]:
     sharpness = torch.tensor(4.0, requires_grad=True)
     buckets = group_by_size(case.index, num_nodes=case.agents, num_hyperedges=case.groups)
     plain, attentive = HypergraphConv(case.dim, case.dim), HypergraphConv(case.dim, case.dim, use_attention=True)
-    angular = AngularLayer(case.dim, generator=generator)
-    with_self = AngularLayer(case.dim, with_self=True, generator=generator)
-    dot_product = DotProductLayer(case.dim, generator=generator)
     conv = sphunc.AngularHypergraphConv(case.dim, case.dim, generator=generator)
     return {
         REFERENCE: lambda: plain(x, case.index),
         "PyG HypergraphConv with attention": lambda: attentive(x, case.index, hyperedge_attr=attributes),
-        "AngularLayer": lambda: angular(h, buckets),
-        "AngularLayer with self": lambda: with_self(h, buckets),
-        "DotProductLayer": lambda: dot_product(x, buckets),
         "AngularHypergraphConv (sorts, pairs)": lambda: conv(x, case.index),
         "angular_attention alone": lambda: angular_attention(h, sharpness, buckets),
         "angular_attention_with_self alone": lambda: angular_attention_with_self(h, sharpness, buckets),

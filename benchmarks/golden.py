@@ -1,6 +1,6 @@
 """The figures that decide: SphUnc beside what a good analyst would run, on worlds, panels and real data.
 
-    python benchmarks/golden.py [--sets GLOB ...] [--systems NAME,NAME] [--no-effects] [--estimator default|legacy|new]
+    python benchmarks/golden.py [--sets GLOB ...] [--systems NAME,NAME] [--no-effects] [--estimator default|quick|paper]
                                 [--jobs 2] [--out golden.json] [--compare earlier.json]
 
 Every set is fitted on the times up to its first test origin and forecast one step ahead from each test origin; rows are
@@ -15,7 +15,6 @@ From a notebook: ``load_set(name)``, ``judge(name, model)`` for a model fitted o
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import multiprocessing
 import os
@@ -28,7 +27,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
-from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -140,20 +138,20 @@ def load_set(name: str) -> GoldenSet:
 
 
 def make_model(estimator: str) -> Any:
-    """An unfitted SphUnc: the default, or that of one of the two places where it may stand."""
-    if estimator == "default":
-        return sphunc.SphUnc(seed=0)
-    module = {"legacy": "sphunc.legacy.estimator", "new": "sphunc.estimator"}[estimator]
-    return import_module(module).SphUnc(seed=0)
+    """An unfitted SphUnc: the default, its regression alone, or the paper's model."""
+    if estimator == "quick":
+        return sphunc.SphUnc(seed=0, quick=True)
+    if estimator == "paper":
+        return sphunc.SphUnc(sphunc.SphUncConfig.paper(), seed=0)
+    return sphunc.SphUnc(seed=0)
 
 
 def forecast(model: Any, data: TemporalHypergraph, position: int) -> Any:
     """Forecast from a position; without sets where the model cannot give them."""
-    named = "origin_index" if "origin_index" in inspect.signature(model.predict).parameters else "origin"
     try:
-        return model.predict(data, **{named: position}, coverage=COVERAGE)
+        return model.predict(data, origin_index=position, coverage=COVERAGE)
     except sphunc.SphuncError:
-        return model.predict(data, **{named: position})
+        return model.predict(data, origin_index=position)
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +304,7 @@ def effect_figures(model: Any, golden: GoldenSet) -> Figures:
         variation = []
         for k, agent in enumerate(sources):
             name = names[k % len(names)]
-            do = intervention_type(model)(ids[agent], toward=name)
+            do = sphunc.Do(ids[agent], toward=name)
             effect = model.intervene(do, data=golden.known, horizon=horizon, samples=100, seed=0)
             after = truth_of({ids[agent]: name})
             moved = 0.5 * (after - factual).abs().sum(-1) > MOVED
@@ -320,13 +318,6 @@ def effect_figures(model: Any, golden: GoldenSet) -> Figures:
         figures[f"slope_{horizon}"] = float((one * other).sum() / other.square().sum().clamp(min=1e-12))
         figures[f"variation_{horizon}"] = float(torch.cat(variation).mean())
     return figures
-
-
-def intervention_type(model: Any) -> Any:
-    """``Do`` as the model takes it: while two cores stand side by side, each has its own."""
-    if type(model).__module__ == "sphunc.estimator":
-        return import_module("sphunc.interventions").Do
-    return sphunc.Do
 
 
 def simple_losses(golden: GoldenSet, rows: Rows, names: Sequence[str]) -> tuple[dict[str, np.ndarray], Figures]:
@@ -636,7 +627,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", default=["*"], metavar="GLOB", help="such as 'panel/*' or 'world/snare-*'")
     parser.add_argument("--systems", default=",".join([MODEL, *SIMPLE]), help="names with commas")
-    parser.add_argument("--estimator", choices=("default", "legacy", "new"), default="default")
+    parser.add_argument("--estimator", choices=("default", "quick", "paper"), default="default")
     parser.add_argument("--no-effects", action="store_true", help="leave out links and effects on worlds")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds after which a set is given up")

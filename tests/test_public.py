@@ -40,6 +40,13 @@ def test_unknown_name_lists_the_known_ones() -> None:
         _ = sphunc.Nonsense
 
 
+@pytest.mark.parametrize("name", sphunc._REMOVED)
+def test_a_name_that_is_gone_says_what_to_use(name: str) -> None:
+    assert name not in dir(sphunc)
+    with pytest.raises(AttributeError, match=f"sphunc.{name} is gone: .*(sphunc|fit)"):
+        getattr(sphunc, name)
+
+
 def test_import_of_the_package_pulls_in_nothing_heavy() -> None:
     assert modules_after("import sphunc") & HEAVY == set()
 

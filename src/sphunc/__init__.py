@@ -10,17 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphunc.baselines import Forecaster, forecaster
-    from sphunc.causal import (
-        CutGroup,
-        CutLink,
-        Do,
-        Effect,
-        Plan,
-        Policy,
-        ScaleLink,
-        Shift,
-        Stochastic,
-    )
     from sphunc.datasets import load_dataset
     from sphunc.discovery import InfluenceGraph, discover
     from sphunc.errors import (
@@ -32,12 +21,12 @@ if TYPE_CHECKING:
         NotFittedError,
         SphuncError,
     )
-    from sphunc.hypergraph import TemporalHypergraph, time_split
+    from sphunc.estimator import SphUnc
+    from sphunc.forecasting.forecast import Forecast
+    from sphunc.hypergraph import Split, TemporalHypergraph, time_split
+    from sphunc.interventions import CutGroup, CutLink, Do, Effect, Plan, Policy, ScaleLink, Shift, Stochastic
     from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
-    from sphunc.legacy import SphUncConfig
-    from sphunc.legacy.estimator import SphUnc
-    from sphunc.legacy.forecast import Forecast
-    from sphunc.legacy.scenario import Scenario, known_links, no_links
+    from sphunc.model import SphUncConfig
     from sphunc.nn.conv import AngularHypergraphConv
     from sphunc.sphere import VonMisesFisher, vmf_entropy
     from sphunc.worlds import World, simulate
@@ -49,34 +38,32 @@ _HOME = {
     "ArgumentError": "sphunc.errors",
     "ArgumentTypeError": "sphunc.errors",
     "CheckpointError": "sphunc.errors",
-    "CutGroup": "sphunc.causal",
-    "CutLink": "sphunc.causal",
+    "CutGroup": "sphunc.interventions",
+    "CutLink": "sphunc.interventions",
     "DataError": "sphunc.errors",
-    "Do": "sphunc.causal",
-    "Effect": "sphunc.causal",
-    "Forecast": "sphunc.legacy.forecast",
+    "Do": "sphunc.interventions",
+    "Effect": "sphunc.interventions",
+    "Forecast": "sphunc.forecasting.forecast",
     "Forecaster": "sphunc.baselines",
     "InfluenceGraph": "sphunc.discovery",
     "MissingExtraError": "sphunc.errors",
     "NotFittedError": "sphunc.errors",
-    "Plan": "sphunc.causal",
-    "Policy": "sphunc.causal",
-    "ScaleLink": "sphunc.causal",
-    "Scenario": "sphunc.legacy.scenario",
-    "Shift": "sphunc.causal",
-    "SphUnc": "sphunc.legacy.estimator",
-    "SphUncConfig": "sphunc.legacy",
+    "Plan": "sphunc.interventions",
+    "Policy": "sphunc.interventions",
+    "ScaleLink": "sphunc.interventions",
+    "Shift": "sphunc.interventions",
+    "SphUnc": "sphunc.estimator",
+    "SphUncConfig": "sphunc.model",
     "SphuncError": "sphunc.errors",
-    "Stochastic": "sphunc.causal",
+    "Split": "sphunc.hypergraph",
+    "Stochastic": "sphunc.interventions",
     "TemporalHypergraph": "sphunc.hypergraph",
     "VonMisesFisher": "sphunc.sphere",
     "World": "sphunc.worlds",
     "discover": "sphunc.discovery",
     "forecaster": "sphunc.baselines",
     "from_frames": "sphunc.io",
-    "known_links": "sphunc.legacy.scenario",
     "load_dataset": "sphunc.datasets",
-    "no_links": "sphunc.legacy.scenario",
     "read_hif": "sphunc.io",
     "read_tables": "sphunc.io",
     "simulate": "sphunc.worlds",
@@ -88,21 +75,28 @@ _HOME = {
 
 _PACKAGES = (
     "baselines",
-    "causal",
     "datasets",
     "discovery",
     "errors",
+    "estimator",
     "evaluation",
     "forecasting",
     "hypergraph",
     "interventions",
     "io",
-    "legacy",
     "model",
     "nn",
     "sphere",
     "worlds",
 )
+
+_REMOVED = {
+    "Scenario": "say what is known of links with fit(forbidden=, required=); change them with CutLink or ScaleLink",
+    "causal": "sphunc.discovery has discover and InfluenceGraph, sphunc.interventions has Do and the others",
+    "known_links": "give fit(required=[(source, target), ...]) the links that exist",
+    "no_links": "give fit(forbidden=[(source, target), ...]) the links that do not exist, or cut them with CutLink",
+}
+"""Public names of earlier versions, and what to use in their place."""
 
 __all__ = [
     "AngularHypergraphConv",
@@ -122,11 +116,11 @@ __all__ = [
     "Plan",
     "Policy",
     "ScaleLink",
-    "Scenario",
     "Shift",
     "SphUnc",
     "SphUncConfig",
     "SphuncError",
+    "Split",
     "Stochastic",
     "TemporalHypergraph",
     "VonMisesFisher",
@@ -135,9 +129,7 @@ __all__ = [
     "discover",
     "forecaster",
     "from_frames",
-    "known_links",
     "load_dataset",
-    "no_links",
     "read_hif",
     "read_tables",
     "simulate",
@@ -152,6 +144,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name from its home, or a package of this one, on first use."""
     if name in _PACKAGES:
         return import_module(f"sphunc.{name}")
+    if name in _REMOVED:
+        raise AttributeError(f"sphunc.{name} is gone: {_REMOVED[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'sphunc' has no attribute {name!r}; public names: {', '.join(sorted(_HOME))}")
     value = getattr(import_module(_HOME[name]), name)

@@ -6,8 +6,6 @@ import torch
 from sphunc.nn.aleatoric import (
     REACH,
     AleatoricHead,
-    averaged,
-    contaminated_log_probabilities,
     flattening,
     gaussian_log_density,
     squashed_variance,
@@ -87,30 +85,3 @@ def test_gaussian_density_knows_no_floor_but_that_of_its_unit(unit):
     torch.testing.assert_close(gaussian_log_density(unit * z, unit * mean, variance, units), expected)
     sharpest = gaussian_log_density(unit * z, unit * z, torch.zeros(2), units)
     torch.testing.assert_close(sharpest, gaussian_log_density(z, z, torch.full((2,), 1e-6)) - math.log(unit))
-
-
-def test_contamination_is_a_mixture_with_the_frequencies() -> None:
-    logits = torch.tensor([[2.0, -1.0, 0.5], [300.0, 0.0, -300.0]], dtype=torch.float64)
-    share = torch.tensor([0.2, 0.01], dtype=torch.float64)
-    frequency = torch.tensor([0.7, 0.2, 0.1], dtype=torch.float64)
-    expected = (1 - share).unsqueeze(-1) * logits.softmax(-1) + share.unsqueeze(-1) * frequency
-    torch.testing.assert_close(contaminated_log_probabilities(logits, share, frequency).exp(), expected)
-
-
-def test_without_contamination_the_softmax_stays_and_gradients_are_finite() -> None:
-    logits = torch.tensor([[50.0, -50.0]], dtype=torch.float64, requires_grad=True)
-    share = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    got = contaminated_log_probabilities(logits, share, torch.full((2,), 0.5, dtype=torch.float64))
-    torch.testing.assert_close(got, logits.log_softmax(-1))
-    got[0, 0].backward()
-    assert logits.grad is not None
-    assert logits.grad.isfinite().all()
-    assert share.grad is not None
-    assert share.grad.isfinite().all()
-
-
-def test_what_was_said_is_averaged_over_the_times_an_agent_was_there():
-    raw = torch.tensor([[4.0, 4.0, 9.0], [8.0, 8.0, 8.0], [0.0, 0.0, 0.0]])
-    there = torch.tensor([[True, True, False], [True, False, True], [True, True, True]])
-    expected = [[4.0, 4.0, 9.0], [6.0, 4.0, 8.0], [3.0, 2.0, 4.0]]
-    assert averaged(raw, torch.tensor(0.5), there).tolist() == expected

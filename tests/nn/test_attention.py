@@ -7,7 +7,7 @@ import sphunc.nn.attention as attention
 import sphunc.nn.large_groups as large_groups
 import sphunc.nn.tiles as tiles
 from sphunc.hypergraph.buckets import group_by_size, weighted_share
-from sphunc.nn.attention import angular_attention, angular_attention_with_self, dot_product_attention
+from sphunc.nn.attention import angular_attention, angular_attention_with_self
 from sphunc.nn.pairs import find_pairs
 
 GROUPS = [[0, 1, 2], [1, 2], [3], [0, 2, 3, 4, 5, 6, 7, 8, 9], [], [4, 5, 6], [9, 0]]
@@ -48,7 +48,6 @@ SHARPNESS = torch.tensor(3.0, dtype=torch.float64)
 VARIANTS = {
     "others": (lambda h, s=None: angular_attention(h, SHARPNESS, buckets(), s), 3.0, False),
     "with self": (lambda h, s=None: angular_attention_with_self(h, SHARPNESS, buckets(), s), 3.0, True),
-    "dot product": (lambda h, s=None: dot_product_attention(2.5 * h, buckets(), s) / 2.5, 2.5**2 / 5**0.5, False),
 }
 
 

@@ -1,24 +1,16 @@
 import pytest
 import torch
 
-import sphunc.nn.concentration as concentration
 from sphunc.nn.concentration import (
     ConcentrationHead,
     bounded_concentration,
     cap,
-    kernel_support,
     scaled_entropy,
-    supported_concentration,
 )
-from sphunc.nn.projection import normalise
 
 
 def generator(seed=0):
     return torch.Generator().manual_seed(seed)
-
-
-def directions(count, dim=6, seed=0):
-    return normalise(torch.randn(count, dim, generator=generator(seed), dtype=torch.float64))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -52,37 +44,6 @@ def test_head_is_its_equation_and_starts_at_ninety_one(in_dim):
         raw = 90 + 20 * (head.out @ (inner * torch.sigmoid(inner)) + head.out_bias)
         expected = 200 - torch.log1p(torch.exp(199 - torch.log1p(torch.exp(raw))))
         torch.testing.assert_close(head(x)[i], expected)
-
-
-@pytest.mark.parametrize("chunk", [2**22, 10])
-def test_support_is_its_equation(chunk, monkeypatch):
-    monkeypatch.setattr(concentration, "KERNEL_CHUNK", chunk)
-    h, stored = directions(7), directions(9, seed=1)
-    expected = torch.stack([sum(torch.exp(5.0 * (a @ b - 1)) for b in stored) for a in h])
-    torch.testing.assert_close(kernel_support(h, stored, 5.0), expected)
-
-
-def test_support_grows_with_data_and_is_lost_far_away():
-    stored = normalise(torch.tensor([[1.0, 0, 0]]) + 0.1 * torch.randn(50, 3, generator=generator()))
-    h = torch.tensor([[1.0, 0, 0], [-1.0, 0, 0]])
-    near, far = kernel_support(h, stored, 20.0).tolist()
-    assert near > 30
-    assert far < 1e-10
-    assert kernel_support(h[:1], stored[:25], 20.0).item() < near
-    assert kernel_support(h, stored[:0], 20.0).tolist() == [0, 0]
-
-
-def test_support_is_invariant_to_rotation_and_order():
-    h, stored = directions(4), directions(6, seed=1)
-    rotation, _ = torch.linalg.qr(torch.randn(6, 6, generator=generator(2), dtype=torch.float64))
-    turned = kernel_support(h @ rotation, stored.flip(0) @ rotation, 5.0)
-    torch.testing.assert_close(turned, kernel_support(h, stored, 5.0))
-
-
-def test_supported_concentration_stays_in_range_and_rises_with_support():
-    support = torch.tensor([0.0, 0.5, 2.0, 1e9])
-    kappa = supported_concentration(torch.full((4,), 200.0), support, 2.0)
-    torch.testing.assert_close(kappa, torch.tensor([1.0, 1 + 199 / 5, 1 + 199 / 2, 200.0]))
 
 
 @pytest.mark.parametrize("dim", [3, 128])

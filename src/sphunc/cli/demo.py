@@ -173,8 +173,9 @@ def show_what_if(console: Console, model: SphUnc, past: TemporalHypergraph, worl
     paragraph(
         console,
         "Class: the one that changes most; low and high: 90 % interval of its change, from not knowing links and "
-        "coefficients. H_causal, the entropy of an outcome after the intervention = within (left if the links were known) + identification (what not "
-        f"knowing them adds), exactly. {DEMO_DRAWS} samples of noise and structures, shared by both arms.",
+        "coefficients. H_causal, the entropy of an outcome after the intervention = within (left if the links were "
+        f"known) + identification (what not knowing them adds), exactly. {DEMO_DRAWS} samples of noise and structures, "
+        "shared by both arms.",
     )
     return effect
 

@@ -3,8 +3,7 @@ r"""Noise that no amount of data removes: the variance head, and what it does to
 .. math::
     p = \mathbb{E}_{\epsilon \sim N(0, I)}\, \mathrm{softmax}(z + \sigma \epsilon), \qquad U_{alea} = \sigma_\phi^2(x)
 
-(Kendall and Gal 2017). Equal noise on every logit flattens the probabilities and keeps their order;
-outcomes drawn at random, mixed in by :func:`contaminated_log_probabilities`, need not.
+(Kendall and Gal 2017). Equal noise on every logit flattens the probabilities and keeps their order.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import math
 import torch
 from torch import nn
 
-from sphunc._typing import Bool, Float, Tensor
+from sphunc._typing import Float, Tensor
 
 # E sigmoid(N(m, v)) is nearly sigmoid(m / sqrt(1 + 0.368 v)): the constant that Daunizeau (2017) fitted.
 SIGMOID_SLOPE = 0.368
@@ -46,25 +45,6 @@ class AleatoricHead(nn.Module):
         """Return the variance ``[...]``; log 2 for every input before training."""
         hidden = nn.functional.silu(x.clamp(-REACH, REACH) @ self.hidden.mT + self.hidden_bias)
         return nn.functional.softplus(hidden @ self.out + self.out_bias)
-
-
-def contaminated_log_probabilities(
-    logits: Float[Tensor, "*batch class"], share: Float[Tensor, "*batch"], frequency: Float[Tensor, " class"]
-) -> Float[Tensor, "*batch class"]:
-    r"""Log of :math:`(1 - \epsilon)\, \mathrm{softmax}(z) + \epsilon f`: some outcomes are drawn from all that occur.
-
-    The limit of logit noise that is either absent or overwhelming.
-
-    Args:
-        logits: z ``[..., C]``.
-        share: :math:`\epsilon` in [0, 1), the share of outcomes that mean nothing ``[...]``.
-        frequency: f > 0 of the classes among all outcomes ``[C]``; it adds up to 1.
-    """
-    share = share.unsqueeze(-1)
-    # In logs, so that a class with vanishing probability keeps a finite gradient where the share is 0.
-    kept = torch.log1p(-share) + torch.log_softmax(logits, -1)
-    at_random = torch.log(share.clamp(min=torch.finfo(share.dtype).tiny)) + frequency.log()
-    return torch.logaddexp(kept, at_random)
 
 
 def flattening(variance: Float[Tensor, "*batch"], num_classes: int) -> Float[Tensor, "*batch"]:
@@ -111,21 +91,3 @@ def gaussian_log_density(
     z = y - mean if unit is None else (y - mean) / unit
     density = -0.5 * (z.square() / variance + variance.log() + math.log(2.0 * math.pi))
     return density if unit is None else density - unit.log()
-
-
-def averaged(
-    raw: Float[Tensor, "time agent"], fresh: Float[Tensor, ""], present: Bool[Tensor, "time agent"]
-) -> Float[Tensor, "time agent"]:
-    """Average what was said now with what was said before, agent by agent; who is not there keeps the last average.
-
-    Args:
-        raw: what is said at each time.
-        fresh: weight of what is said now, in (0, 1).
-        present: who is there.
-    """
-    averages = [raw[0]]
-    for time in range(1, len(raw)):
-        moved = averages[-1] + fresh * (raw[time] - averages[-1])
-        known = present[:time].any(0) & present[time]
-        averages.append(torch.where(known, moved, torch.where(present[time], raw[time], averages[-1])))
-    return torch.stack(averages)

@@ -4,17 +4,14 @@ r"""Attention inside hyperedges: every agent listens to the other members of its
     p_i = \sum_{e \ni i} s_i^e \sum_{j \in e \setminus i} \alpha_{ij}^e h_j, \qquad
     \alpha_{ij}^e = \frac{\exp(\kappa_a h_i^\top h_j)}{\sum_{k \in e \setminus i} \exp(\kappa_a h_i^\top h_k)}
 
-with shares :math:`s_i^e = 1/\deg(i)`. The three ways to attend are three functions over one kernel, whose way of
+with shares :math:`s_i^e = 1/\deg(i)`. The two ways to attend are two functions over one kernel, whose way of
 working depends on the size of a group: :mod:`sphunc.nn.pairs` for small ones, :mod:`sphunc.nn.tiles` for the others.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
-
-import torch
 
 from sphunc._typing import Directions, Float, Tensor
 from sphunc.hypergraph.buckets import Buckets
@@ -56,16 +53,6 @@ def angular_attention_with_self(
     listen to itself. A group of one still passes no message. Arguments as in :func:`angular_attention`.
     """
     return _pool(h, sharpness, groups, share, keep_self=True)
-
-
-def dot_product_attention(x: Directions, groups: Buckets, share: Float[Tensor, " nnz"] | None = None) -> Directions:
-    r"""Attention by :math:`\exp(x_i^\top x_j / \sqrt{D})` over the other members, for vectors of any length.
-
-    On unit vectors this would be :func:`angular_attention` with :math:`\kappa_a = 1/\sqrt{D}`; it differs by being
-    given vectors that are not normalised.
-    """
-    scale = torch.full((), 1.0 / math.sqrt(x.shape[-1]), dtype=x.dtype, device=x.device)
-    return _pool(x, scale, groups, share, keep_self=False)
 
 
 def _pool(h: Tensor, scale: Tensor, groups: Buckets, share: Tensor | None, *, keep_self: bool) -> Tensor:

@@ -1,12 +1,4 @@
-r"""How concentrated a belief is: the head :math:`\rho_\psi`, the support by training data, and the epistemic part.
-
-.. math::
-    \kappa = 1 + (\rho_\psi(\cdot) - 1) \frac{n(h)}{n(h) + n_0}, \qquad
-    n(h) = \sum_n \exp(\kappa_s (h^\top h_n - 1))
-
-A head alone cannot know what training never showed; the kernel evidence n(h) counts the training latents nearby, so
-that the concentration grows with data and is lost far from them.
-"""
+r"""How concentrated a belief is: the head :math:`\kappa = \rho_\psi(h)`, and the epistemic part."""
 
 from __future__ import annotations
 
@@ -19,8 +11,6 @@ from sphunc.sphere import vmf_entropy
 LOWEST, HIGHEST = 1.0, 200.0
 # Where the entropy of 128 dimensions is steep; a unit of the network's output then moves about a tenth of the range.
 INITIAL_RAW, GAIN = 90.0, 20.0
-# Kernel values held at once: 16 MB in float32.
-KERNEL_CHUNK = 2**22
 
 
 def cap(strength: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
@@ -53,36 +43,6 @@ class ConcentrationHead(nn.Module):
         """Return the concentration ``[...]``."""
         hidden = torch.nn.functional.silu(inputs @ self.hidden.mT + self.hidden_bias)
         return bounded_concentration(INITIAL_RAW + GAIN * (hidden @ self.out + self.out_bias))
-
-
-def kernel_support(
-    h: Float[Tensor, "agent dim"], stored: Float[Tensor, "stored dim"], sharpness: float
-) -> Float[Tensor, " agent"]:
-    r"""Kernel evidence :math:`n(h) = \sum_n \exp(\kappa_s (h^\top h_n - 1))`: how many training latents are near.
-
-    Args:
-        h: directions ``[N, D]``.
-        stored: training latents :math:`h_n` ``[P, D]``; may be empty, then nothing is supported.
-        sharpness: :math:`\kappa_s`; latents at an angle above :math:`\sqrt{2/\kappa_s}` hardly count.
-
-    Returns:
-        n ``[N]``, from 0 to P.
-    """
-    rows = max(1, KERNEL_CHUNK // max(1, stored.shape[0]))
-    return torch.cat([torch.exp(sharpness * (part @ stored.mT - 1.0)).sum(-1) for part in h.split(rows)])
-
-
-def supported_concentration(
-    kappa: Float[Tensor, "*batch"], support: Float[Tensor, "*batch"], half: float
-) -> Float[Tensor, "*batch"]:
-    r"""Concentration that training data support, :math:`1 + (\kappa - 1)\, n / (n + n_0)`, inside [1, 200].
-
-    Args:
-        kappa: concentration from the head, in [1, 200].
-        support: kernel evidence n, 0 or more.
-        half: :math:`n_0 > 0`, the support at which half of the concentration is granted.
-    """
-    return LOWEST + (kappa - LOWEST) * (support / (support + half))
 
 
 def scaled_entropy(kappa: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, "*batch"]:

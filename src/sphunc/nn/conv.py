@@ -13,7 +13,6 @@ from torch import nn
 from sphunc._typing import Float, Tensor, Whole
 from sphunc.hypergraph.buckets import Buckets, group_by_size, weighted_share
 from sphunc.nn.attention import angular_attention
-from sphunc.nn.context import INITIAL_SHARPNESS, message
 from sphunc.nn.conv_inputs import (
     HALF,
     check_features,
@@ -25,6 +24,8 @@ from sphunc.nn.conv_inputs import (
 )
 from sphunc.nn.projection import normalise
 from sphunc.sphere.checks import check_generator
+
+INITIAL_SHARPNESS = 4.0
 
 
 class AngularHypergraphConv(nn.Module):
@@ -80,7 +81,8 @@ class AngularHypergraphConv(nn.Module):
         """Return one direction per node.
 
         The groups are sorted anew on every call, so that a changed ``hyperedge_index`` is never mistaken for the last
-        one; who calls often with the same groups uses :class:`sphunc.nn.context.AngularLayer` with ready-made ones.
+        one; who calls often with the same groups uses :func:`sphunc.nn.attention.angular_attention` with ready-made
+        ones.
 
         Args:
             x: features ``[N, in_dim]``, of the layer's floating type (``layer.double()`` takes ``x.double()``). For
@@ -112,7 +114,7 @@ class AngularHypergraphConv(nn.Module):
         share = None if weight is None else weighted_share(groups, _widened(weight))
         z = normalise(projected)
         pooled = angular_attention(z, _widened(self.log_sharpness).exp(), groups, share)
-        return normalise(z + message(pooled, _widened(self.weight)))
+        return normalise(z + torch.relu(pooled @ _widened(self.weight).mT))
 
     def extra_repr(self) -> str:
         """Sizes, as other torch layers print them."""

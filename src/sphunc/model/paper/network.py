@@ -29,7 +29,7 @@ from sphunc.model.paper.inputs import PaperInputs, replicate_links
 from sphunc.nn.aleatoric import AleatoricHead, squashed_variance
 from sphunc.nn.concentration import LOWEST, ConcentrationHead
 from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
-from sphunc.nn.outcome import Temperature
+from sphunc.nn.temperature import Temperature
 
 INITIAL_SHARPNESS = 4.0
 """kappa_a before training; the paper gives none."""
