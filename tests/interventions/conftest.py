@@ -114,6 +114,7 @@ def regression(inputs, slopes=None, variance=1.0, spread=TINY):
         penalty=torch.ones(columns, dtype=FLOAT),
         half_life=float("inf"),
         held_out="agents",
+        rows=100,
     )
 
 

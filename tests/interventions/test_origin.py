@@ -10,8 +10,18 @@ from sphunc.model.uncertainty import Temperature
 def test_features_that_show_states_exactly_are_believed(chain):
     origin = chain.at_origin(with_future=False)
     torch.testing.assert_close(origin.belief.mean[origin.belief_time], chain.inputs.x[-1], atol=1e-4, rtol=0)
-    squares = chain.inputs.x.square().sum(-1).mean().sqrt()
-    torch.testing.assert_close(origin.state_length, float(squares), atol=1e-3, rtol=0)
+    squares = chain.inputs.x.square().mean()
+    torch.testing.assert_close(float(origin.state_covariance), float(squares), atol=1e-3, rtol=0)
+
+
+def test_a_typical_state_has_length_one(build):
+    generator = torch.Generator().manual_seed(0)
+    stretched = torch.randn(5, 40, 3, generator=generator) * torch.tensor([3.0, 1.0, 0.2])
+    inputs = build.panel(stretched, torch.zeros(5, 40, dtype=torch.long), [[]], 2)
+    states = build.state_model(inputs, {}, torch.randn(2, 3), numeric=False, noise=1.0)
+    origin = build.system(inputs, build.regression(inputs), states).at_origin(with_future=False)
+    length = torch.einsum("tnk,kl,tnl->tn", inputs.x, origin.state_metric, inputs.x)
+    torch.testing.assert_close(float(length.mean()), 1.0, atol=1e-3, rtol=0)
 
 
 def test_a_class_has_the_direction_in_which_its_readout_gains_most(build):
@@ -19,7 +29,12 @@ def test_a_class_has_the_direction_in_which_its_readout_gains_most(build):
     weight = [[2.0, 0.0], [0.0, 1.0], [-2.0, -1.0]]
     states = build.state_model(inputs, {}, weight, numeric=False)
     origin = build.system(inputs, build.regression(inputs), states).at_origin(with_future=False)
-    torch.testing.assert_close(origin.direction("class", 1, 0), torch.tensor([0.0, 1.0]))
+    found = origin.direction("class", 1, 0).double()
+    on_ellipsoid = torch.randn(20_000, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    on_ellipsoid = torch.cat([on_ellipsoid, found.unsqueeze(0)])
+    length = ((on_ellipsoid @ origin.state_metric) * on_ellipsoid).sum(-1, keepdim=True).sqrt()
+    preference = (on_ellipsoid / length) @ torch.tensor([0.0, 1.0], dtype=torch.float64)
+    assert int(preference.argmax()) == 20_000
     agent = torch.nn.functional.normalize(inputs.x[-1, 2], dim=0).float()
     torch.testing.assert_close(origin.direction("agent", 2, 0), agent, atol=1e-3, rtol=0)
     earlier = torch.nn.functional.normalize(inputs.x[0, 1], dim=0).float()

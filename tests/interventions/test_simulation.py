@@ -33,7 +33,7 @@ def linear_chain(start, steps, held=None, links=BETA):
 def test_a_linear_chain_without_noise_is_followed_exactly(chain):
     found = intervene(chain, Do("a0", (-1.0,)), horizon=4, samples=8, seed=0)
     start = chain.inputs.x[-1, :, 0].tolist()
-    length = chain.at_origin(with_future=False).state_length
+    length = float(chain.at_origin(with_future=False).state_covariance.sqrt())
     expected = linear_chain(start, 4, (0, -length)) - linear_chain(start, 4)
     effect = (found.outcomes - found.factual_outcomes)[..., 0]
     # The base, whose noise is e^9 times that of the readout, has a share of 1e-4 in the pool.
@@ -64,7 +64,7 @@ def test_a_transition_is_no_longer_than_a_typical_state(chain):
     predictor = replace(chain.model.one_step, states=states)
     system = replace(chain, model=replace(chain.model, one_step=predictor, predictor=predictor))
     found = intervene(system, Do("a0", (1.0,)), horizon=6, samples=8, seed=0)
-    length = system.at_origin(with_future=False).state_length
+    length = float(system.at_origin(with_future=False).state_covariance.sqrt())
     assert float((found.outcomes - found.factual_outcomes).abs().max()) <= 2 * length + 0.01
 
 

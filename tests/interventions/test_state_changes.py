@@ -7,7 +7,7 @@ import torch
 
 from sphunc.interventions import Do, Policy, Shift, Stochastic
 from sphunc.interventions.resolve import EntityIndex, resolve
-from sphunc.interventions.state_changes import change_states, draw_directions, moved
+from sphunc.interventions.state_changes import change_states, draw_directions, moved, state_length, typical
 
 NO_LINKS = torch.zeros(2, 0, dtype=torch.long)
 ENTITIES = EntityIndex(("a", "b", "c"), ("calm",), (), (0,), 2)
@@ -22,7 +22,7 @@ def changed(intervention, order=(0, 1, 2)):
     before = states.clone()
     generators = [torch.Generator().manual_seed(k) for k in range(2)]
     agents = {"a": 0, "b": 1, "c": 2}
-    decided = change_states(states, resolved.steps[1], 1, 3.0, agents, generators, torch.tensor(order))
+    decided = change_states(states, resolved.steps[1], 1, torch.eye(2) / 9.0, agents, generators, torch.tensor(order))
     return before, states, decided
 
 
@@ -44,7 +44,7 @@ def test_a_shift_turns_and_keeps_the_length():
 def test_a_shift_follows_the_geodesic(angle):
     start = torch.tensor([2.0, 0.0, 0.0], dtype=torch.float64)
     toward = torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64)
-    found = moved(start, toward, torch.tensor(angle, dtype=torch.float64))
+    found = moved(start, toward, torch.tensor(angle, dtype=torch.float64), torch.eye(3, dtype=torch.float64))
     turned = min(angle, math.pi / 2)
     expected = 2.0 * torch.tensor([math.cos(turned), math.sin(turned), 0.0], dtype=torch.float64)
     torch.testing.assert_close(found, expected)
@@ -52,8 +52,9 @@ def test_a_shift_follows_the_geodesic(angle):
 
 def test_an_opposite_state_stays_unless_the_angle_reaches_it():
     start = torch.tensor([1.0, 0.0], dtype=torch.float64)
-    stays = moved(start, -start, torch.tensor(1.0, dtype=torch.float64))
-    turns = moved(start, -start, torch.tensor(math.pi, dtype=torch.float64))
+    plain = torch.eye(2, dtype=torch.float64)
+    stays = moved(start, -start, torch.tensor(1.0, dtype=torch.float64), plain)
+    turns = moved(start, -start, torch.tensor(math.pi, dtype=torch.float64), plain)
     assert stays[0] > 0
     torch.testing.assert_close(turns, -start)
 
@@ -86,3 +87,11 @@ def test_a_policy_sees_agents_in_the_order_of_the_data():
     torch.testing.assert_close(shown[:, :, 2], directions[:, 0])
     torch.testing.assert_close(after[:, 0], 3.0 * directions[:, 1])
     assert decided == {0}
+
+
+def test_lengths_are_those_of_the_metric():
+    metric = torch.tensor([[4.0, 1.0], [1.0, 9.0]], dtype=torch.float64)
+    states = torch.tensor([[1.0, 0.0], [1.0, -1.0], [0.0, 0.0]], dtype=torch.float64)
+    expected = torch.tensor([[2.0], [11.0**0.5], [0.0]], dtype=torch.float64)
+    torch.testing.assert_close(state_length(states, metric), expected)
+    torch.testing.assert_close(state_length(typical(states, metric), metric).flatten().tolist(), [1.0, 1.0, 0.0])

@@ -108,7 +108,7 @@ def test_a_counterfactual_replays_the_states_that_were_observed(build):
     states = build.state_model(inputs, {(0, 1): 0.4}, [[1.0]], noise=0.5)
     system = build.system(inputs, build.regression(inputs), states, origin=2)
     found = counterfactual(system, Do("a0", (-1.0,), times=0), horizon=2, samples=8, seed=0)
-    length = system.at_origin(with_future=True).state_length
+    length = float(system.at_origin(with_future=True).state_covariance.sqrt())
     # The noise of the transition is kept: a1 moves by beta times what a0 was moved at the origin.
     push = 0.4 * (-length - float(features[2, 0]))
     factual = numbers[3:5, :, 0]

@@ -76,12 +76,21 @@ class Origin:
         return self.belief.origin - self.observed_steps
 
     @cached_property
-    def state_length(self) -> float:
-        """Length of a typical state: the root of the mean square, over agents and times."""
+    def state_covariance(self) -> Float[Tensor, "axis axis"]:
+        r"""Second moment of states :math:`\Sigma` over agents and times, what is not known of them included."""
         assert self.belief is not None
         seen = slice(PADDING, self.belief.origin + 1)
-        squares = self.belief.mean[seen].square() + self.belief.variance[seen]
-        return float(squares.sum(-1).mean().sqrt())
+        mean = self.belief.mean[seen].flatten(0, 1)
+        return mean.mT @ mean / len(mean) + torch.diag(self.belief.variance[seen].flatten(0, 1).mean(0))
+
+    @cached_property
+    def state_metric(self) -> Float[Tensor, "axis axis"]:
+        r"""Metric in which a typical state has length 1, :math:`|s|^2 = s^\top \Sigma^{-1} s / K`.
+
+        States of the paper lie on a sphere. What features show of it is stretched: noisy axes are short. The metric
+        undoes this, as if all directions were equally likely.
+        """
+        return torch.linalg.inv(self.state_covariance) / len(self.state_covariance)
 
     @cached_property
     def temperature(self) -> Float[Tensor, " agent"]:
@@ -135,7 +144,10 @@ class Origin:
         return self.remainders[min(self.time + step - 1, self.inputs.num_times - 1)]
 
     def direction(self, kind: ReferenceKind, index: int, agent: int) -> Float[Tensor, " axis"]:
-        """Unit vector of a class (in which the readout gains most), of an agent's or of a time's believed state.
+        r"""Unit vector of a class, of an agent's or of a time's believed state.
+
+        The direction of class c is :math:`\Sigma (W_c - \bar W)`: of all states of typical length it is the one
+        in which the readout W prefers the class most.
 
         Args:
             kind: what was named.
@@ -146,7 +158,7 @@ class Origin:
             return torch.zeros(0)
         if kind == "class":
             weight = self.states.readout.weight
-            vector = weight[index] - weight.mean(0)
+            vector = self.state_covariance @ (weight[index] - weight.mean(0))
         elif kind == "agent":
             vector = self.belief.mean[self.belief_time, index]
         else:

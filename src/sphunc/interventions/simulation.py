@@ -38,7 +38,7 @@ from sphunc.interventions.simulated_covariates import (
     outcome_covariates,
     select_columns,
 )
-from sphunc.interventions.state_changes import change_states
+from sphunc.interventions.state_changes import change_states, state_length
 from sphunc.model.covariates import OutcomeHistory
 from sphunc.model.dynamics import next_state_mean
 
@@ -108,6 +108,9 @@ class Simulator:
         self.outcome_rows = row.nonzero().flatten()
         self.feature_rows = (~row).nonzero().flatten()
         self.affected = affected_agents(self.origin, self.interventions)
+        self.metric = torch.zeros(0, 0, dtype=self.dtype)
+        if self.origin.states is not None:
+            self.metric = self.origin.state_metric.to(self.dtype)
         self.tau = self.origin.temperature.to(self.dtype)
         generator = torch.Generator().manual_seed(self.seed)
         self.streams = torch.randint(2**62, (len(self.parameters.coefficients),), generator=generator)
@@ -241,9 +244,8 @@ class Simulator:
             everybody = copies(groups[arm], count)
             parts.append(next_state_mean(part, dynamics, effects.expand_as(part), everybody, influence))
         drift = torch.cat(parts, 1)
-        length = drift.norm(dim=-1, keepdim=True)
-        longest = self.origin.state_length
-        return torch.where(length > longest, drift * (longest / length), drift).view(shape)
+        length = state_length(drift, self.metric)
+        return (drift / length.clamp(min=1.0)).view(shape)
 
     def _innovation(
         self,
@@ -268,8 +270,7 @@ class Simulator:
         acting = self.interventions.steps[step]
         changed = states[:, :, 1]
         if acting.changes_states and self.origin.states is not None:
-            length = self.origin.state_length
-            self.decided |= change_states(changed, acting, step, length, self.agents, generators, self.order)
+            self.decided |= change_states(changed, acting, step, self.metric, self.agents, generators, self.order)
         same = ~self.affected[step]
         states[:, same, 1] = states[:, same, 0]
 

@@ -1,7 +1,7 @@
 """Interventions on simulated states: set, moved along the geodesic, drawn around a direction, or decided by a policy.
 
-Directions are unit vectors. A state that is set or drawn has the length of a typical one; a state that is moved keeps
-its own.
+Directions are unit vectors. A state that is set or drawn has the length of a typical one, 1 in the metric of
+:attr:`~sphunc.interventions.origin.Origin.state_metric`; a state that is moved keeps its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def change_states(
     states: Float[Tensor, "structure agent draw axis"],
     interventions: StepInterventions,
     step: int,
-    length: float,
+    metric: Float[Tensor, "axis axis"],
     agents: Mapping[Hashable, int],
     generators: Sequence[torch.Generator],
     order: Int[Tensor, " agent"],
@@ -31,7 +31,7 @@ def change_states(
         states: of the interventional arm.
         interventions: what acts.
         step: steps after the origin.
-        length: of a typical state.
+        metric: in which a typical state has length 1.
         agents: index of every agent id.
         generators: one for each structure, used for states that are drawn.
         order: position in the data of each agent of ``states``; policies see agents in the order of the data.
@@ -50,26 +50,54 @@ def change_states(
         index, chosen = policy_states(interventions, step, shown, agents)
         if len(index):
             unfolded = chosen.view(structures, draws, len(index), axes).transpose(1, 2)
-            states[:, index] = length * unfolded.to(states)
+            states[:, index] = typical(unfolded.to(states), metric)
             decided = set(index.tolist())
     holds = interventions.holds
     if len(holds):
-        states[:, holds.agents] = (length * holds.directions.to(states))[None, :, None]
+        states[:, holds.agents] = typical(holds.directions.to(states), metric)[None, :, None]
     shifts = interventions.shifts
     if len(shifts):
         angle = shifts.amounts.to(states)[:, None]
         toward = shifts.directions.to(states)[:, None]
-        states[:, shifts.agents] = moved(states[:, shifts.agents], toward, angle)
+        states[:, shifts.agents] = moved(states[:, shifts.agents], toward, angle, metric)
     draws_around = interventions.draws
     if len(draws_around):
         for structure, generator in enumerate(generators):
             drawn = draw_directions(draws_around.directions, draws_around.amounts, states.shape[2], generator)
-            states[structure, draws_around.agents] = length * drawn.transpose(0, 1).to(states)
+            states[structure, draws_around.agents] = typical(drawn.transpose(0, 1).to(states), metric)
     return decided
 
 
+def state_length(
+    states: Float[Tensor, "*batch axis"], metric: Float[Tensor, "axis axis"]
+) -> Float[Tensor, "*batch one"]:
+    """Length of states in a metric, 1 for a typical one.
+
+    Args:
+        states: s.
+        metric: M, of the length :math:`\\sqrt{s^\\top M s}`.
+    """
+    return ((states @ metric) * states).sum(-1, keepdim=True).clamp(min=0.0).sqrt()
+
+
+def typical(
+    directions: Float[Tensor, "*batch axis"], metric: Float[Tensor, "axis axis"]
+) -> Float[Tensor, "*batch axis"]:
+    """States of typical length in given directions; a zero vector stays one.
+
+    Args:
+        directions: of any length.
+        metric: in which a typical state has length 1.
+    """
+    length = state_length(directions, metric)
+    return directions / torch.where(length > 0, length, 1.0)
+
+
 def moved(
-    states: Float[Tensor, "*batch axis"], toward: Float[Tensor, "*batch2 axis"], angle: Float[Tensor, "*batch3"]
+    states: Float[Tensor, "*batch axis"],
+    toward: Float[Tensor, "*batch2 axis"],
+    angle: Float[Tensor, "*batch3"],
+    metric: Float[Tensor, "axis axis"],
 ) -> Float[Tensor, "*batch axis"]:
     r"""Turn states along the geodesic toward a direction, by an angle at most, and not beyond its end.
 
@@ -81,8 +109,8 @@ def moved(
         states: of any length, which they keep.
         toward: unit vectors.
         angle: radians.
+        metric: of lengths.
     """
-    length = states.norm(dim=-1, keepdim=True)
     own = torch.nn.functional.normalize(states, dim=-1)
     toward = toward.expand_as(own)
     across = toward - (toward * own).sum(-1, keepdim=True) * own
@@ -90,7 +118,8 @@ def moved(
     turned = torch.minimum(angle.unsqueeze(-1).expand_as(apart), apart)
     orthogonal = torch.nn.functional.normalize(across, dim=-1)
     direction = turned.cos() * own + turned.sin() * orthogonal
-    return length * torch.where(turned >= apart, toward, direction)
+    direction = torch.where(turned >= apart, toward, direction)
+    return state_length(states, metric) * typical(direction, metric)
 
 
 def draw_directions(
