@@ -195,6 +195,7 @@ class SphUnc:
                 return self._take_finished(folder, digest)
             if checkpoint is not None and resume is None:
                 stages.clear()
+            stages.begin()
             knowledge = (absent, present)
             self._fit_default(data.to(device), config, schema, seed, verbose, heard, knowledge, stages)
         self.fingerprint_ = digest

@@ -188,6 +188,7 @@ class BaseRegression:
         penalty: of each column ``[D]``.
         half_life: times after which a training row counts half.
         held_out: how penalties were chosen: "origins" or "agents".
+        rows: training rows, stale copies left out.
     """
 
     standardiser: Standardiser
@@ -197,6 +198,13 @@ class BaseRegression:
     penalty: Float[Tensor, " column"]
     half_life: float
     held_out: str
+    rows: int
+
+    @property
+    def granted(self) -> float:
+        """Share n / (n + D) of a belief that n training rows grant to D columns."""
+        columns = int((~self.standardiser.is_constant).sum())
+        return self.rows / max(1, self.rows + columns)
 
     @property
     def is_numeric(self) -> bool:
@@ -276,7 +284,16 @@ def fit_base(
         coefficients = fit_multinomial(z, labels, inputs.num_classes, penalty, weight)
         covariance = multinomial_covariance(z, coefficients, penalty, weight)
         log_variance = z.new_zeros(z.shape[1] + 1, 0)
-    return BaseRegression(standardiser, coefficients, covariance, log_variance, penalty, half_life, problem.held_out)
+    return BaseRegression(
+        standardiser,
+        coefficients,
+        covariance,
+        log_variance,
+        penalty,
+        half_life,
+        problem.held_out,
+        int((~rows.is_copy).sum()),
+    )
 
 
 def recency_weights(origin: Int[Tensor, " row"], half_life: float) -> Float[Tensor, " row"]:
@@ -377,9 +394,7 @@ def make_folds(rows: Rows, horizon: int, seed: int, num_agents: int) -> tuple[li
 
 def _is_usable(fold: Fold, rows: Rows) -> bool:
     train, test = fold
-    if int(train.sum()) <= 10 or not bool(test.any()):
-        return False
-    return True
+    return int(train.sum()) > 10 and bool(test.any())
 
 
 class _PenaltyChoice:
@@ -476,11 +491,12 @@ class _PenaltyChoice:
     def _best_scale(
         self, penalty: Float[Tensor, " column"], population_scale: float, half_life: float
     ) -> tuple[float, Float[Tensor, " row"]]:
-        table = []
-        for scale in reversed(SCALES):
-            table.append(self._weighted(self.scaled(penalty, scale, 1.0, population_scale), half_life))
-        table.reverse()
-        scores = torch.stack(table)
+        # From the largest penalty down: each fit starts from the one before.
+        found = {
+            scale: self._weighted(self.scaled(penalty, scale, 1.0, population_scale), half_life)
+            for scale in reversed(SCALES)
+        }
+        scores = torch.stack([found[scale] for scale in SCALES])
         place = int(scores.mean(1).argmin())
         if self.held_out == "agents":
             place = _largest_within_one_error(scores, place)
@@ -494,7 +510,7 @@ class _PenaltyChoice:
         coefficients: Float[Tensor, "column_and_one output"],
         weight: Float[Tensor, " row"],
     ) -> Float[Tensor, "column_and_one number"]:
-        """Log variance of numbers: the larger of held-out and in-sample errors, by covariates where that is clearly better.
+        """Log variance of numbers: the larger of held-out and in-sample errors; by covariates where clearly better.
 
         The held-out times may be quiet ones, which is why in-sample errors count too.
         """

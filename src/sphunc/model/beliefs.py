@@ -3,12 +3,14 @@ r"""Beliefs on the sphere: how concentrated the belief about an agent is, and it
 A belief about a state with posterior variance P that more data could reduce is a von Mises-Fisher
 distribution whose mean resultant length is the share of a state's length that is known,
 
-.. math:: R_i^2 = g_i\, \frac{M}{M + \mathrm{tr} P_i}, \qquad \kappa_i = A_K^{-1}(R_i), \qquad U_{epi} = H_K(\kappa_i)
+.. math:: R_i^2 = g_i\, n_i \sqrt{\frac{M}{M + \mathrm{tr} P_i}}, \qquad
+          \kappa_i = A_K^{-1}(R_i), \qquad U_{epi} = H_K(\kappa_i)
 
 M is the mean squared length of the states of the population, not of the agent: with the agent's
-own, hiding observations of an agent near the middle could make its belief more concentrated. g
-grants the rest: support by training states, and what is known of the coefficients. So the epistemic
-part falls with every observation of an agent and rises with age, missing features and distance.
+own, hiding observations of an agent near the middle could make its belief more concentrated. n is
+the share of the agent's own tendency that its observations tell, old ones less; g grants the rest:
+support by training states, and the number of training rows. So the epistemic part falls with every
+observation of an agent and rises with age, missing features and distance.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ OUTCOME_DECAY = 0.8
 """Share of what an outcome says about its agent that is left one time later."""
 OUTCOME_PRIOR = 2.0
 """Outcomes after which half of an agent's own tendency is known."""
+LEAST_KNOWN = 0.2
+"""Share of a belief that the population gives to an agent of whom nothing was observed."""
 FEATURE_EVIDENCE = 0.25
 """What observed features say about an agent's own tendency, in outcomes."""
 STALEST = 4.0
@@ -76,6 +80,22 @@ def state_reliability(variance: Float[Tensor, "agent axis"], squared_length: flo
         squared_length: M, of the states of the population.
     """
     return squared_length / (squared_length + variance.sum(-1))
+
+
+def belief_reliability(
+    own: Float[Tensor, " agent"], state: Float[Tensor, " agent"], granted: Float[Tensor, " agent"]
+) -> Float[Tensor, " agent"]:
+    """R squared of a belief, from what is known of the agent, of its state, and what training grants.
+
+    Factors, so that none depends on how much states weigh in the forecast; the share of the state counts by its root,
+    since the parameters of an unseen agent's chain are those of the population.
+
+    Args:
+        own: share of the agent's own tendency that its observations tell.
+        state: share of its state that is known; 1 without states.
+        granted: by support and by the number of training rows.
+    """
+    return granted * (LEAST_KNOWN + (1.0 - LEAST_KNOWN) * own) * state.sqrt()
 
 
 @dataclass(frozen=True, eq=False)

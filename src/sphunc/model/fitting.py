@@ -21,6 +21,7 @@ from sphunc.model.base import BaseRegression, fit_base
 from sphunc.model.beliefs import (
     Support,
     belief_entropy,
+    belief_reliability,
     concentration,
     learn_support,
     own_evidence,
@@ -47,13 +48,12 @@ from sphunc.model.uncertainty import (
 POOL_WEIGHTS = (0.0, 0.25, 0.5, 0.75)
 CLASS_GATE = 2.0
 NUMBER_GATE = 4.0
-"""Standard errors by which states must improve held-out forecasts. Those of numbers share the shocks of their time, which
-errors clustered by agent do not know."""
+"""Standard errors by which states must improve held-out forecasts. Those of numbers share the shocks of their time,
+which errors clustered by agent do not know."""
 FEWEST_ORIGINS = 5
 """Origins from which on later ones are held out; with fewer, agents are."""
 ENOUGH_ROWS = 300
 """Held-out rows that calibration aims at, where there are times enough."""
-OWN_BLOCKS = ("last outcome", "age", "history")
 FOLDS = 3
 SCALE_ORIGINS = 3
 MOST_HELD_OUT = 6
@@ -142,12 +142,13 @@ class Predictor:
         """
         inputs = inputs.until(origin)
         base = self.base.at(covariates, origin)
-        sharp_base, coefficient_variance = _sharp_base(self.base, covariates, origin)
-        granted = 1.0 / (1.0 + coefficient_variance)
+        sharp_base = _sharp_base(self.base, covariates, origin)
         by_outcomes = own_evidence(inputs.y_mask, inputs.observed).reliability
         age = staleness(inputs.y_mask, inputs.observed)
+        granted = torch.full_like(age, self.base.granted)
         if self.states is None:
-            return Parts(base, base, sharp_base, sharp_base, by_outcomes, by_outcomes, granted, age, None)
+            known = torch.ones_like(age)
+            return Parts(base, base, sharp_base, sharp_base, by_outcomes, known, granted, age, None)
         distribution, belief = self.states.forecast(inputs, self.horizon)
         sharp, reducible = _sharp_states(self.states, belief, inputs, self.horizon)
         by_states = state_reliability(reducible, self.states.dynamics.state_scale**2)
@@ -156,23 +157,13 @@ class Predictor:
         return Parts(base, distribution, sharp_base, sharp, by_outcomes, by_states, granted, age, belief)
 
 
-def _sharp_base(
-    base: BaseRegression, covariates: Covariates, origin: int
-) -> tuple[PredictiveDistribution, Float[Tensor, " agent"]]:
-    """Forecast at the estimated coefficients, and what is not known of those that act on anybody.
-
-    The columns of an agent's own history are left out of the latter: with less history they are nearer to 0, and less
-    would seem to be open.
-    """
+def _sharp_base(base: BaseRegression, covariates: Covariates, origin: int) -> PredictiveDistribution:
+    """Forecast at the estimated coefficients."""
     design = with_intercept(base.standardiser(covariates.at(origin)))
     mean = design @ base.coefficients
-    is_own = [name in OWN_BLOCKS for name in covariates.block_names()]
-    others = design.clone()
-    others[:, :-1][:, torch.tensor(is_own, device=design.device)] = 0.0
-    uncertainty = 0.25 * torch.einsum("nd,cde,ne->nc", others, base.covariance, others).mean(1)
     if not base.is_numeric:
-        return Categorical(torch.log_softmax(mean, 1)), uncertainty
-    return Gaussian(mean + covariates.reference(origin), base.noise(design)), uncertainty
+        return Categorical(torch.log_softmax(mean, 1))
+    return Gaussian(mean + covariates.reference(origin), base.noise(design))
 
 
 def _sharp_states(
@@ -289,8 +280,8 @@ def combine(parts: Parts, weight: float, fusion: Fusion, temperature: Temperatur
     """
     distribution = pool(parts.base, parts.states, weight)
     sharp = pool(parts.sharp_base, parts.sharp_states, weight)
-    reliability = weight * parts.state_reliability + (1.0 - weight) * parts.outcome_reliability
-    kappa = concentration(reliability * parts.granted, dim)
+    reliability = belief_reliability(parts.outcome_reliability, parts.state_reliability, parts.granted)
+    kappa = concentration(reliability, dim)
     scaled = scaled_entropy(kappa, dim)
     aleatoric = aleatoric_variance(sharp)
     total = fusion(scaled, aleatoric)
@@ -670,8 +661,8 @@ def _calibrated(
     if final.states is not None:
         weight = choose_weight(held.base, held.states, held.held)
     dim = 2 if final.states is None else max(2, final.states.axes.num_axes)
-    reliability = weight * held.parts[:, 1] + (1.0 - weight) * held.parts[:, 0]
-    scaled = scaled_entropy(concentration(reliability * held.parts[:, 2], dim), dim)
+    reliability = belief_reliability(held.parts[:, 0], held.parts[:, 1], held.parts[:, 2])
+    scaled = scaled_entropy(concentration(reliability, dim), dim)
     pooled = pool(held.base, held.states, weight)
     sharp = pool(held.sharp_base, held.sharp_states, weight)
     aleatoric = aleatoric_variance(sharp)

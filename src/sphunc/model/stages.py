@@ -14,7 +14,7 @@ from sphunc.hypergraph.temporal import tensors
 from sphunc.model.persistence import put_together, take_apart
 
 Value = TypeVar("Value")
-STAGES = ("held_out", "chains", "final")
+STAGES = ("begun", "held_out", "chains", "final")
 
 
 class StageStore:
@@ -52,8 +52,12 @@ class StageStore:
         write_bundle(self.folder, _bundle(name), document, kept)
         return value
 
+    def begin(self) -> None:
+        """Note that a fit began, so that it can be resumed before its first stage has ended."""
+        self.run("begun", lambda: None)
+
     def has_any(self) -> bool:
-        """Say whether a stage is kept."""
+        """Say whether a fit began here and has not ended."""
         return self.folder is not None and any(has_bundle(self.folder, _bundle(name)) for name in STAGES)
 
     def clear(self) -> None:
