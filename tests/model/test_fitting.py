@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -162,15 +163,50 @@ def assert_is_finite(model, inputs):
         assert math.isfinite(row.nll)
 
 
-@pytest.mark.parametrize("name", PANELS)
+@pytest.fixture
+def short(monkeypatch):
+    """Fits with few sweeps and rounds: the same code in a fraction of the time."""
+    from sphunc.model import base, fitting, link_calibration, states
+
+    monkeypatch.setattr(base, "SCALES", (0.3, 3.0, 30.0))
+    monkeypatch.setattr(base, "EVIDENCE_ROUNDS", 2)
+    monkeypatch.setattr(fitting, "FOLDS", 2)
+    monkeypatch.setattr(fitting, "fit_chains", partial(states.fit_chains, sweeps=6))
+    monkeypatch.setattr(fitting, "fit_outcomes", partial(states.fit_outcomes, turns=1))
+    monkeypatch.setattr(link_calibration, "SWEEPS", 6)
+    monkeypatch.setattr(states, "VARIANCE_SCALES", (1.0, 0.5))
+
+
+QUICK_LOOK = {
+    "two times",
+    "no groups",
+    "no features, two times",
+    "one feature",
+    "constant agents",
+    "duplicated agents",
+    "one number",
+    "two numbers, two times",
+    "no outcome at a time",
+    "groups of one",
+}
+"""The panels of every run; all of them run in CI."""
+
+
+def marked(name):
+    marks = () if name in QUICK_LOOK else pytest.mark.slow
+    return pytest.param(name, marks=marks)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("name", [marked(name) for name in PANELS])
 def test_every_panel_has_a_finite_forecast(name):
     inputs = PANELS[name]()
     model = fit_model(inputs, horizon=1, most_axes=4, quick=False, seed=0)
     assert_is_finite(model, inputs)
 
 
-@pytest.mark.parametrize("times", [3, 7])
-@pytest.mark.parametrize("numbers", [0, 1])
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(("times", "numbers"), [(3, 0), (7, 1)])
 def test_two_steps_ahead(times, numbers):
     inputs = world(times=times, numbers=numbers)
     model = fit_model(inputs, horizon=2, most_axes=4, quick=False, seed=0)
@@ -179,9 +215,11 @@ def test_two_steps_ahead(times, numbers):
     assert model.one_step.horizon == 1
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("short")
 def test_more_than_sixty_times():
     inputs = world(times=66, features=2, agents=6, size=2)
-    model = fit_model(inputs, horizon=1, most_axes=2, quick=True, seed=0)
+    model = fit_model(inputs, horizon=1, most_axes=2, quick=False, seed=0)
     assert_is_finite(model, inputs)
 
 
@@ -245,6 +283,7 @@ def test_agents_last_seen_earlier_are_less_certain(snare_model, snare_inputs):
     assert entropies[3] > entropies[0]
 
 
+@pytest.mark.usefixtures("short")
 def test_the_same_seed_gives_the_same_numbers():
     inputs = world(times=4)
     first = fit_model(inputs, horizon=1, most_axes=4, quick=False, seed=3).forecast(inputs)
