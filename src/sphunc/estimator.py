@@ -22,6 +22,7 @@ from sphunc.forecasting.arguments import (
     check_data,
     check_device,
     check_folder,
+    origin_position,
     writable_folder,
 )
 from sphunc.forecasting.calendar import time_label
@@ -321,7 +322,7 @@ class SphUnc:
         """
         self._check_fitted("predict")
         data = check_data("predict", data)
-        position = _origin_position(data, origin, origin_index)
+        position = origin_position(data, origin, origin_index)
         past = align(data.until_index(position), self.schema_).to(check_device(self.device))
         common: dict[str, Any] = {
             "agents": past.node_ids,
@@ -633,7 +634,7 @@ class SphUnc:
         number = seed_number(seed)
         if origin is None and origin_index is None and looks_back:
             origin_index = max(0, data.num_times - 1 - steps)
-        position = _origin_position(data, origin, origin_index)
+        position = origin_position(data, origin, origin_index)
         last = data.num_times - 1
         end = min(last, position + steps) if looks_back else position
         known = align(data.until_index(end), self.schema_).to(check_device(self.device))
@@ -649,7 +650,7 @@ class SphUnc:
 
     def _entities(self, asked: str, data: object, options: dict[str, Any]) -> EntityIndex:
         checked = check_data(asked, data)
-        position = _origin_position(checked, options.get("origin"), options.get("origin_index"))
+        position = origin_position(checked, options.get("origin"), options.get("origin_index"))
         past = align(checked.until_index(position), self.schema_)
         assert isinstance(self.model_, FittedModel)
         return system_of(self.model_, past, self.schema_, self.preparation_, position).entities
@@ -701,7 +702,10 @@ class SphUnc:
             else:
                 fitted = put_together(document["model"], tensors)
                 history = [StageRecord(**record) for record in document["history"]]
-            model = cls(config, seed=document["seed"], device=device)
+            given: dict[str, Any] = {"dim": config}
+            if isinstance(config, SphUncConfig):
+                given = config.model_dump(exclude_defaults=True)
+            model = cls(seed=document["seed"], device=device, **given)
             model.fingerprint_ = document["fingerprint"]
         except (KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(f"{path} does not hold a model of this version ({error}); fit again") from None
@@ -745,16 +749,6 @@ def _learnable(data: TemporalHypergraph, split: object, horizon: int) -> Tempora
     if data.y is not None and not bool((seen[:-horizon] & data.y_mask[horizon:]).any()):
         raise DataError(f"no outcome is observed {horizon} after anything else of its agent; give more outcomes")
     return data
-
-
-def _origin_position(data: TemporalHypergraph, origin: object, origin_index: Whole | None) -> int:
-    if origin is not None and origin_index is not None:
-        raise ArgumentError(f"origin is {origin!r} and origin_index {origin_index!r}; give one of them")
-    if origin_index is not None:
-        return whole_number("origin_index", origin_index, least=0)
-    if origin is not None:
-        return data.time_index(origin)
-    return data.num_times - 1
 
 
 def _positions(name: str, pairs: Iterable[Pair] | None, data: TemporalHypergraph) -> list[tuple[int, int]]:
