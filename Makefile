@@ -38,9 +38,8 @@ format: .venv/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# bench-sphere, bench-attention, bench-tables, bench-worlds, bench-datasets, bench-model, bench-whatif, bench-observer,
-# bench-golden (the figures that decide; ARGS="--out now.json --compare earlier.json"), bench-null:
-# each prints its table in one run; make bench-model ARGS="--rows nll,ece --store FOLDER" measures a part of it and keeps what it measured.
+# bench-sphere, bench-attention, bench-tables, bench-worlds, bench-datasets, bench-golden (the figures that decide;
+# ARGS="--out now.json --compare earlier.json"), bench-core, bench-effects, bench-null: each prints its table in one run.
 bench-%: .venv/dev
 	$(BIN)/python benchmarks/$*.py $(ARGS)
 

@@ -14,8 +14,10 @@ with tempfile.TemporaryDirectory() as place:
     sphunc.write_tables(sphunc.simulate("snare", seed=0, agents=120, times=6).data, folder)  # in place of your own
 
     data = sphunc.read_tables(folder)
-    past = data.until(4)  # times 0 ... 4; the last time is kept for the test
-    model = sphunc.SphUnc(dim=32, epochs=30, layers=1, seed=0).fit(past)
+    past = data.until(4)  # up to the time labelled 4; the last time is kept for the test
+    model = sphunc.SphUnc(seed=0).fit(past)
+    print(model.comparison_)  # held-out outcomes: what covariates, states and links are worth
+    print(f"Verdict: {model.verdict_}.")
 
     forecast = model.predict(past, coverage=0.9)
     print(forecast)
@@ -26,7 +28,8 @@ with tempfile.TemporaryDirectory() as place:
     )
     print(f"The sets: {forecast.caveat}.")
 
-    happened, is_known = data.y[5], data.y_mask[5]  # outcomes that nobody observed count for nothing
+    happened = data.y[5]
+    is_known = data.y_mask[5]  # outcomes that nobody observed count for nothing
     inside = forecast.set.gather(1, happened[:, None])[is_known].float().mean()
     print(f"Of the outcomes that came, {inside:.0%} were in their set (asked: {forecast.coverage:.0%}).")
     print(f"Mean log-likelihood {model.score(data):.3f}, accuracy {model.score(data, metric='accuracy'):.3f}.")
