@@ -64,9 +64,15 @@ def test_columns_of_both_parts_are_all_columns(inputs):
 
 
 def test_columns_of_a_standardiser_are_selected():
-    whole = Standardiser(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]), torch.tensor([False, False]))
-    part = select_columns(whole, torch.tensor([False, True]), torch.float32)
-    assert part(torch.tensor([[6.0]])).tolist() == [[1.0]]
+    generator = torch.Generator().manual_seed(0)
+    is_constant = torch.tensor([False, True, False, False])
+    whole = Standardiser(torch.randn(4, generator=generator), torch.rand(4, generator=generator) + 0.1, is_constant)
+    rows = 5.0 * torch.randn(50, 4, generator=generator)
+    rows[3, 0] = torch.nan
+    rows[4, 1] = torch.nan
+    kept = torch.tensor([True, True, False, True])
+    part = select_columns(whole, kept, torch.float32)
+    torch.testing.assert_close(part(rows[:, kept].clone()), whole(rows)[:, kept])
 
 
 def test_a_history_changes_its_precision_and_nothing_else(inputs):

@@ -7,13 +7,13 @@ same for all samples and enters a regression once.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 
 from sphunc._typing import Bool, Float, Tensor
 from sphunc.hypergraph.incidence import Incidence
-from sphunc.model.base import Standardiser
+from sphunc.model.base import LARGEST_SCORE, Standardiser
 from sphunc.model.covariates import (
     Covariates,
     FeatureHistory,
@@ -90,7 +90,27 @@ def simulated_covariates(
     return columns
 
 
-def select_columns(standardiser: Standardiser, kept: Bool[Tensor, " column"], dtype: torch.dtype) -> Standardiser:
+@dataclass(frozen=True, eq=False)
+class InPlaceStandardiser:
+    """The standardiser of some columns, without temporary copies of a large batch.
+
+    Attributes:
+        mean: of each column ``[D]``.
+        inverse_scale: of each column, 0 where it is constant ``[D]``.
+    """
+
+    mean: Float[Tensor, " column"]
+    inverse_scale: Float[Tensor, " column"]
+
+    def __call__(self, covariates: Float[Tensor, "*batch column"]) -> Float[Tensor, "*batch column"]:
+        """Standardise, clip and impute in place; return the same tensor."""
+        covariates.sub_(self.mean).mul_(self.inverse_scale)
+        return covariates.clamp_(-LARGEST_SCORE, LARGEST_SCORE).nan_to_num_(nan=0.0)
+
+
+def select_columns(
+    standardiser: Standardiser, kept: Bool[Tensor, " column"], dtype: torch.dtype
+) -> InPlaceStandardiser:
     """Return the standardiser of some columns.
 
     Args:
@@ -98,9 +118,8 @@ def select_columns(standardiser: Standardiser, kept: Bool[Tensor, " column"], dt
         kept: True for the columns to keep.
         dtype: of the numbers that it will get.
     """
-    return Standardiser(
-        standardiser.mean[kept].to(dtype), standardiser.scale[kept].to(dtype), standardiser.is_constant[kept]
-    )
+    inverse = torch.where(standardiser.is_constant, 0.0, 1.0 / standardiser.scale)
+    return InPlaceStandardiser(standardiser.mean[kept].to(dtype), inverse[kept].to(dtype))
 
 
 def converted_history(history: OutcomeHistory, dtype: torch.dtype) -> OutcomeHistory:

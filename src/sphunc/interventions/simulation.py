@@ -282,50 +282,69 @@ class Simulator:
         structures: Int[Tensor, " structure"],
         step: int,
     ) -> tuple[Float[Tensor, "arm structure draw agent output"], Tensor | None]:
-        """Class probabilities of the next outcomes; of numbers means and variances."""
+        """Class probabilities of the next outcomes; of numbers means and variances.
+
+        Outputs come first in memory, where sums over few classes are fast, and last in shape.
+        """
         population = _of_arm(history, 0).population
-        logits = []
+        means = []
         variances = []
         for arm in range(self.arms):
             own = _of_arm(history, arm)
-            logit, variance = self._base(own, groups[arm], population, structures, step)
-            logits.append(logit)
+            mean, variance = self._base(own, groups[arm], population, structures, step)
+            means.append(mean)
             variances.append(variance)
-        base = torch.stack(logits)
-        if self.origin.inputs.is_numeric:
-            return self._numbers(base, torch.stack(variances), states, step)
-        log_p = torch.log_softmax(base, -1)
-        weight = self.origin.model.weight
-        if states is not None and self.origin.states is not None:
-            readout = self.origin.states.readout
+        base = torch.stack(means, 1)
+        read = None
+        if states is not None:
             read = self._read(states)
-            share = readout.noise_share(self.origin.remainder(step)).to(self.dtype).unsqueeze(-1)
-            chance = share * readout.frequency.to(self.dtype)
-            by_state = ((1.0 - share) * torch.softmax(read, -1) + chance).log()
-            factual = by_state[:1]
-            log_p = (1.0 - weight) * log_p + weight * factual + (by_state - factual)
-        log_p = log_p / self.tau.unsqueeze(-1)
+        if self.origin.inputs.is_numeric:
+            return self._numbers(base, torch.stack(variances, 1), read, step)
+        return self._class_probabilities(base, read, step), None
+
+    def _class_probabilities(
+        self,
+        base: Float[Tensor, "output arm structure draw agent"],
+        read: Float[Tensor, "output arm structure draw agent"] | None,
+        step: int,
+    ) -> Float[Tensor, "arm structure draw agent output"]:
+        # Unnormalised: what a row has in common does not survive the softmax.
+        log_p = base
+        if read is not None and self.origin.states is not None:
+            weight = self.origin.model.weight
+            readout = self.origin.states.readout
+            share = readout.noise_share(self.origin.remainder(step)).to(self.dtype)
+            chance = _outputs_first(share.unsqueeze(-1) * readout.frequency.to(self.dtype))
+            by_state = torch.softmax(read, 0).mul_(1.0 - share).add_(chance).log_()
+            log_p = (1.0 - weight) * base + by_state
+            log_p = log_p.sub_((1.0 - weight) * by_state[:, :1])
+        log_p = log_p / self.tau
         if step in self.corrections:
-            log_p = log_p + self.corrections[step].shift.to(self.dtype)
-        p = torch.softmax(log_p, -1)
+            log_p = log_p + _outputs_first(self.corrections[step].shift.to(self.dtype))
+        p = torch.softmax(log_p, 0).movedim(0, -1)
         self._share_unaffected(p, step)
-        return p, None
+        return p
 
     def _numbers(
-        self, mean: Tensor, variance: Tensor, states: Tensor | None, step: int
-    ) -> tuple[Float[Tensor, "arm structure draw agent output"], Tensor]:
+        self,
+        mean: Float[Tensor, "output arm structure draw agent"],
+        variance: Float[Tensor, "output arm structure draw agent"],
+        read: Float[Tensor, "output arm structure draw agent"] | None,
+        step: int,
+    ) -> tuple[Tensor, Tensor]:
         weight = self.origin.model.weight
-        if states is not None and self.origin.states is not None:
-            read = self._read(states)
-            noise = self.origin.states.readout.noise.exp().to(self.dtype)
+        if read is not None and self.origin.states is not None:
+            noise = self.origin.states.readout.noise.exp().to(self.dtype).view(-1, 1, 1, 1, 1)
             precision = (1.0 - weight) / variance + weight / noise
-            pooled = ((1.0 - weight) * mean / variance + weight * read[:1] / noise) / precision
-            mean = pooled + (read - read[:1])
+            pooled = ((1.0 - weight) * mean / variance + weight * read[:, :1] / noise) / precision
+            mean = pooled + (read - read[:, :1])
             variance = 1.0 / precision
-        variance = variance * self.tau.square().unsqueeze(-1)
+        variance = variance * self.tau.square()
         if step in self.corrections:
-            mean = mean + self.corrections[step].shift.to(self.dtype)
-            variance = variance * self.corrections[step].factor.to(self.dtype)
+            mean = mean + _outputs_first(self.corrections[step].shift.to(self.dtype))
+            variance = variance * _outputs_first(self.corrections[step].factor.to(self.dtype))
+        mean = mean.movedim(0, -1)
+        variance = variance.movedim(0, -1)
         self._share_unaffected(mean, step)
         self._share_unaffected(variance, step)
         return mean, variance
@@ -337,11 +356,12 @@ class Simulator:
 
     def _read(
         self, states: Float[Tensor, "structure agent arm draw axis"]
-    ) -> Float[Tensor, "arm structure draw agent output"]:
+    ) -> Float[Tensor, "output arm structure draw agent"]:
         assert self.origin.states is not None
         readout = self.origin.states.readout
-        logits = states @ readout.weight.mT.to(self.dtype) + readout.bias.to(self.dtype)
-        return logits.permute(2, 0, 3, 1, 4)
+        logits = readout.weight.to(self.dtype) @ states.flatten(0, -2).mT
+        logits = logits + readout.bias.to(self.dtype).unsqueeze(-1)
+        return logits.view(-1, *states.shape[:-1]).permute(0, 3, 1, 4, 2).contiguous()
 
     def _base(
         self,
@@ -350,26 +370,24 @@ class Simulator:
         population: Float[Tensor, "structure draw output"],
         structures: Int[Tensor, " structure"],
         step: int,
-    ) -> tuple[Float[Tensor, "structure draw agent output"], Tensor | None]:
+    ) -> tuple[Float[Tensor, "output structure draw agent"], Tensor | None]:
         """Logits of the base, or means and variances of numbers."""
         base = self.origin.model.one_step.base
         z = self.by_outcomes(outcome_covariates(history, groups, population))
         coefficients = self.parameters.coefficients[structures]
-        flat = z.flatten(1, 2)
-        logits = (flat @ coefficients[:, self.outcome_rows]).view(*z.shape[:-1], -1)
         exact = replace(groups, weight=groups.weight.double())
-        features = feature_covariates(self.origin.features(step - 1), exact)
-        fixed = self.by_features(features)
-        fixed = torch.cat([fixed, fixed.new_ones(len(fixed), 1)], 1)
-        by_features = fixed.to(self.dtype) @ coefficients[:, self.feature_rows]
-        logits = logits + by_features.unsqueeze(1)
+        fixed = self.by_features(feature_covariates(self.origin.features(step - 1), exact))
+        fixed = torch.cat([fixed, fixed.new_ones(len(fixed), 1)], 1).to(self.dtype)
+        logits = coefficients[:, self.outcome_rows].mT @ z.flatten(1, 2).mT
+        logits = logits.view(*logits.shape[:2], *z.shape[1:3])
+        by_features = coefficients[:, self.feature_rows].mT @ fixed.mT
+        logits = (logits + by_features.unsqueeze(2)).transpose(0, 1)
         if not base.is_numeric:
             return logits, None
         last = torch.where(history.ever.unsqueeze(-1) > 0, history.last, population.unsqueeze(-2))
         slopes = base.log_variance.to(self.dtype)
-        by_outcomes = z @ slopes[self.outcome_rows]
-        log_variance = by_outcomes + fixed.to(self.dtype) @ slopes[self.feature_rows]
-        return logits + last, log_variance.exp()
+        log_variance = z @ slopes[self.outcome_rows] + fixed @ slopes[self.feature_rows]
+        return logits + last.movedim(-1, 0), log_variance.exp().movedim(-1, 0)
 
     def _outcomes(
         self,
@@ -416,7 +434,9 @@ class Simulator:
             uniform = torch.where(mask, low + uniform * width, uniform)
         steps = p.cumsum(-1)[..., :-1]
         drawn = (uniform.unsqueeze(-1) > steps).sum(-1)
-        outcome = torch.zeros_like(p).scatter_(-1, drawn.unsqueeze(-1), 1.0)
+        # Outputs first in memory, as probabilities are.
+        classes = torch.arange(p.shape[-1]).view(-1, 1, 1, 1, 1)
+        outcome = (drawn == classes).to(self.dtype).movedim(0, -1)
         if seen is None:
             return outcome, p
         mask, y = seen
@@ -464,6 +484,10 @@ class Simulator:
             own_noise = noise[self.arms - 1].flatten(0, 1)
             factual_noise = noise[0].flatten(0, 1)
         return StepSamples(step, factual, outcome, own_noise, structure, factual_noise)
+
+
+def _outputs_first(values: Float[Tensor, "agent output"]) -> Float[Tensor, "output one one one agent"]:
+    return values.mT[:, None, None, None]
 
 
 def _of_arm(history: OutcomeHistory, arm: int) -> OutcomeHistory:
