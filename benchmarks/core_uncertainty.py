@@ -21,6 +21,9 @@ SETS = (
     "world/snare-0",
     "world/financial-0",
     "world/pheme-0",
+    "world/snare-1",
+    "world/financial-1",
+    "world/pheme-1",
     "panel/persistence-0",
     "panel/contagion-0",
     "panel/regime-0",
@@ -31,6 +34,8 @@ SETS = (
 AGES = (0, 1, 2, 4)
 PARTS = 3
 """Agents are hidden a third at a time, so that the others remain as they are."""
+MOST_ORIGINS = 2
+FEWEST_AGENTS = 10
 UNSEEN = {"newcomers": 0.1, "unseen": 0.1}
 UNSEEN_WORLDS = ("snare", "pheme", "financial")
 UNSEEN_SEEDS = (0, 1, 2)
@@ -136,54 +141,86 @@ def hide_rows(sets: Sequence[str] = SETS) -> Iterator[Line]:
     """Hide all but the last observation of an agent: is more unknown, and the forecast no narrower?"""
     for name in available(sets):
         golden, model = fitted_set(name)
-        origin = golden.test_origins[0]
-        seen = golden.data.present.clone()
-        seen[origin + 1 :] = False
-        times = torch.arange(golden.data.num_times).unsqueeze(1)
-        last = torch.where(seen, times, -1).max(0).values
-        earlier = seen & (times < last)
-        several = (earlier.sum(0) >= 1).numpy()
-        before = measure(model, golden.data, origin)
-        after = hidden_in_parts(model, golden.data, origin, lambda agents, earlier=earlier: earlier & agents)
-        rise = (after.epistemic - before.epistemic)[several]
-        wider = (after.entropy - before.entropy)[several]
-        notes = {
-            "agents": int(several.sum()),
-            "scaled before": float(before.scaled[several].mean()),
-            "after": float(after.scaled[several].mean()),
-            "state weight": float(model.model_.weight),
-        }
+        rises = []
+        wider = []
+        scaled = []
+        for origin in golden.test_origins[:MOST_ORIGINS]:
+            earlier = _before_the_last(golden.data, origin)
+            several = earlier.any(0).numpy()
+            before = measure(model, golden.data, origin)
+            after = hidden_in_parts(model, golden.data, origin, lambda agents, earlier=earlier: earlier & agents)
+            rises.append((after.epistemic - before.epistemic)[several])
+            wider.append((after.entropy - before.entropy)[several])
+            scaled.append([before.scaled[several].mean(), after.scaled[several].mean()])
+        rise = np.concatenate(rises)
+        widening = np.concatenate(wider)
+        notes = {"rows": len(rise), "scaled before, after": np.mean(scaled, 0).tolist()}
         yield Line("hide", name, "share of agents whose epistemic rises", float((rise > 0).mean()), 0.95, None, notes)
-        error = float(wider.std() / np.sqrt(len(wider)))
-        notes = {"before": float(before.entropy[several].mean()), "error": error}
-        yield Line("hide", name, "mean change of predictive entropy", float(wider.mean()), 0.0, None, notes)
+        notes = {"error": _error(widening)}
+        yield Line("hide", name, "mean change of predictive entropy", float(widening.mean()), 0.0, None, notes)
+
+
+def _before_the_last(data: TemporalHypergraph, origin: int) -> torch.Tensor:
+    """True at all observations of an agent up to an origin but its last ``[T, N]``."""
+    seen = data.present.clone()
+    seen[origin + 1 :] = False
+    times = torch.arange(data.num_times).unsqueeze(1)
+    last = torch.where(seen, times, -1).max(0).values
+    return seen & (times < last)
+
+
+def _error(values: np.ndarray) -> float:
+    return float(values.std() / np.sqrt(len(values)))
 
 
 def age_rows(sets: Sequence[str] = SETS) -> Iterator[Line]:
-    """Hide the last k times of agents that were observed at all of them and before."""
+    """Hide the last k times of agents that were observed at all of them and before; "worlds" has all worlds in one."""
+    pooled: dict[str, list[np.ndarray]] = {"epistemic": [], "entropy": []}
     for name in available(sets):
         golden, model = fitted_set(name)
-        origin = golden.test_origins[0]
-        ages = [k for k in AGES if k < origin]
-        oldest = ages[-1]
-        present = golden.data.present
-        recent = present[origin - oldest : origin + 1].all(0)
-        chosen = (recent & present[: origin - oldest + 1].any(0)).numpy()
-        if chosen.sum() < 10:
-            recent = present[origin - oldest] & present[origin]
-            chosen = recent.numpy()
-        if not chosen.any():
-            continue
-        levels = []
-        for k in ages:
-            lost = torch.zeros_like(present)
-            lost[origin - k + 1 : origin + 1] = True
-            levels.append(hidden_in_parts(model, golden.data, origin, lambda agents, lost=lost: lost & agents))
-        for what in ("epistemic", "entropy"):
-            means = [float(getattr(level, what)[chosen].mean()) for level in levels]
-            rises = np.diff(means)
-            notes = {"agents": int(chosen.sum()), f"k = {ages}": means}
-            yield Line("age", name, f"smallest rise of mean {what}", float(rises.min()), 1e-9, None, notes)
+        ages = [k for k in AGES if k < golden.test_origins[0]]
+        levels: dict[str, list[np.ndarray]] = {"epistemic": [], "entropy": []}
+        for origin in golden.test_origins[:MOST_ORIGINS]:
+            found, chosen = _by_age(model, golden.data, origin, ages)
+            for what, values in levels.items():
+                values.append(np.stack([getattr(level, what)[chosen] for level in found]))
+        for what, values in levels.items():
+            by_age = np.concatenate(values, 1)
+            if by_age.shape[1]:
+                yield _age_line(name, what, ages, by_age)
+            if golden.world is not None:
+                pooled[what].append(by_age)
+    for what, values in pooled.items():
+        if values:
+            yield _age_line("worlds", what, list(AGES), np.concatenate(values, 1))
+
+
+def _by_age(
+    model: Any, data: TemporalHypergraph, origin: int, ages: Sequence[int]
+) -> tuple[list[Measured], np.ndarray]:
+    """Forecasts with the last k times hidden for each k, and the agents that can be compared ``[N]``."""
+    present = data.present
+    oldest = ages[-1]
+    chosen = present[origin - oldest : origin + 1].all(0)
+    if int(chosen.sum()) < FEWEST_AGENTS:
+        chosen = present[origin - oldest] & present[origin]
+    found = []
+    for k in ages:
+        lost = torch.zeros_like(present)
+        lost[origin - k + 1 : origin + 1] = True
+        found.append(hidden_in_parts(model, data, origin, lambda agents, lost=lost: lost & agents))
+    return found, chosen.numpy()
+
+
+def _age_line(name: str, what: str, ages: Sequence[int], by_age: np.ndarray) -> Line:
+    rises = np.diff(by_age, axis=0)
+    smallest = int(rises.mean(1).argmin())
+    notes = {
+        "rows": by_age.shape[1],
+        "error": _error(rises[smallest]),
+        f"k = {list(ages)}": by_age.mean(1).tolist(),
+    }
+    return Line("age", name, f"smallest rise of mean {what}", float(rises[smallest].mean()), 1e-9, None, notes)
 
 
 def unseen_rows(presets: Sequence[str] = UNSEEN_WORLDS, seeds: Sequence[int] = UNSEEN_SEEDS) -> Iterator[Line]:
