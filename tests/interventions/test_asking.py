@@ -1,12 +1,15 @@
 """Systems from data."""
 
+import math
+from dataclasses import replace
+
 import torch
 
 import sphunc
 from sphunc.forecasting.schema import schema_of
-from sphunc.interventions import Do
-from sphunc.interventions.asking import groups_at, system_of
-from sphunc.interventions.what_if import intervene
+from sphunc.interventions import CutGroup, Do, Plan, dowhy
+from sphunc.interventions.asking import asker, groups_at, system_of
+from sphunc.interventions.what_if import counterfactual, intervene
 from sphunc.model.fitting import fit_model
 from sphunc.model.preparation import learn_preparation, prepare
 
@@ -40,3 +43,25 @@ def test_groups_have_the_numbers_of_their_memberships():
     order = prepare(data, schema_of(data), learn_preparation(data, schema_of(data))).order
     found = set(order[inputs.groups[2].agent[inputs.groups[2].group == 1]].tolist())
     assert found == members
+
+
+def test_an_asker_answers_as_the_question_itself(neighbours):
+    do = Do("a0", outcome="c1")
+    ask = asker(neighbours, horizon=2, samples=12, seed=4)
+    assert torch.equal(ask(Plan((do,))).samples, intervene(neighbours, do, horizon=2, samples=12, seed=4).samples)
+    past = replace(neighbours, origin=0)
+    back = asker(past, horizon=2, samples=12, seed=4, with_future=True)
+    expected = counterfactual(past, do, horizon=2, samples=12, seed=4)
+    assert torch.equal(back(Plan((do,))).samples, expected.samples)
+
+
+def test_questions_of_dowhy_can_be_asked(chain, neighbours):
+    ask = asker(chain, horizon=2, samples=8)
+    table = dowhy.sweep(ask, "a0", (-1.0,), [0.0, math.pi])
+    assert table["angle"].to_list() == [0.0, math.pi]
+    assert table["effect"].to_list()[0] < 1e-6
+    assert table["effect"].to_list()[1] > 0.1
+    ask = asker(neighbours, horizon=1, samples=8)
+    found = dowhy.average_causal_effect(ask, "a0", [CutGroup("g0")], (), neighbours.entities)
+    assert abs(found["c1"] - (0.5 - 1 / (1 + math.exp(-2.0)))) < 1e-3
+    assert dowhy.interventional_samples(ask, [CutGroup("g0")], neighbours.entities).shape == (8, 6)

@@ -1,5 +1,6 @@
 """What if: interventions as values, put on a system, and what they do to outcomes."""
 
+from sphunc.interventions.asking import asker, system_of
 from sphunc.interventions.effects import Effect
 from sphunc.interventions.reading import from_json
 from sphunc.interventions.values import (
@@ -13,6 +14,7 @@ from sphunc.interventions.values import (
     Shift,
     Stochastic,
 )
+from sphunc.interventions.what_if import System, counterfactual, intervene
 
 __all__ = [
     "CutGroup",
@@ -25,5 +27,10 @@ __all__ = [
     "ScaleLink",
     "Shift",
     "Stochastic",
+    "System",
+    "asker",
+    "counterfactual",
     "from_json",
+    "intervene",
+    "system_of",
 ]

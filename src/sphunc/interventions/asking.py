@@ -6,8 +6,11 @@ from collections.abc import Hashable
 
 from sphunc.forecasting.schema import TrainingSchema
 from sphunc.hypergraph import TemporalHypergraph
+from sphunc.interventions.dowhy import Ask
+from sphunc.interventions.effects import Effect
 from sphunc.interventions.resolve import EntityIndex
-from sphunc.interventions.what_if import System
+from sphunc.interventions.values import Plan
+from sphunc.interventions.what_if import System, counterfactual, intervene
 from sphunc.model.fitting import FittedModel
 from sphunc.model.preparation import Preparation, places, prepare
 
@@ -58,6 +61,36 @@ def system_of(
         centre=centre,
         scale=scale,
     )
+
+
+def asker(
+    system: System,
+    *,
+    horizon: int,
+    samples: int,
+    structures: int | None = None,
+    seed: int = 0,
+    with_future: bool = False,
+) -> Ask:
+    """Return a function that answers plans, for several questions that differ by their interventions alone.
+
+    Beliefs and forecasts at the origin are made once. :mod:`sphunc.interventions.dowhy` has the questions.
+
+    Args:
+        system: model and data.
+        horizon: steps, H.
+        samples: S of each arm.
+        structures: of which so many are drawn; None chooses.
+        seed: of everything random.
+        with_future: answer counterfactuals, which abduct from what was observed after the origin.
+    """
+    origin = system.at_origin(with_future=with_future)
+    answer = counterfactual if with_future else intervene
+
+    def ask(plan: Plan) -> Effect:
+        return answer(system, plan, horizon=horizon, samples=samples, structures=structures, seed=seed, origin=origin)
+
+    return ask
 
 
 def groups_at(data: TemporalHypergraph, time: int) -> tuple[Hashable, ...]:
