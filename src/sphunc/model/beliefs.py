@@ -26,7 +26,7 @@ OUTCOME_DECAY = 0.8
 """Share of what an outcome says about its agent that is left one time later."""
 OUTCOME_PRIOR = 2.0
 """Outcomes after which half of an agent's own tendency is known."""
-LEAST_KNOWN = 0.2
+LEAST_KNOWN = 0.05
 """Share of a belief that the population gives to an agent of whom nothing was observed."""
 FEATURE_EVIDENCE = 0.25
 """What observed features say about an agent's own tendency, in outcomes."""
