@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, object]]:
         for seed in map(int, arguments.seeds.split(",")):
             settings: dict[str, object] = {"agents": arguments.agents, "times": arguments.times, "seed": seed}
             if arguments.null:
-                settings |= {"links_per_agent": 0.0, "group_pull": 0.0}
+                settings |= {"parents": 0.0, "group_pull": 0.0}
             world = sphunc.simulate(preset, **settings)
             begun = time.perf_counter()
             system, model = fitted_system(world)
