@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -51,9 +51,15 @@ def headline_score(preset: str, p: np.ndarray, outcome: np.ndarray) -> float:
     return 100 * accuracy(p, outcome)
 
 
-def headline_rows(seeds: int | None = None) -> Iterator[Line]:
-    """Forecast the last time of worlds of the paper's sizes from all times before it."""
-    for preset, (metric, least, all_seeds) in HEADLINES.items():
+def headline_rows(presets: Sequence[str], seeds: int | None = None) -> Iterator[Line]:
+    """Forecast the last time of worlds of the paper's sizes from all times before it.
+
+    Args:
+        presets: of :data:`HEADLINES`.
+        seeds: worlds of each; None takes as many as the table asks for.
+    """
+    for preset in presets:
+        metric, least, all_seeds = HEADLINES[preset]
         scores = []
         oracles = []
         seconds = []
@@ -97,10 +103,13 @@ def _chosen(names: Sequence[str], options: argparse.Namespace) -> list[str]:
     return [name for name in names if any(fnmatch(name, pattern) for pattern in options.sets)]
 
 
+def _worlds(presets: Iterable[str], options: argparse.Namespace) -> list[str]:
+    return [preset for preset in presets if _chosen([f"world/{preset}"], options)]
+
+
 def _unseen(options: argparse.Namespace) -> Iterator[Line]:
     seeds = uncertainty.UNSEEN_SEEDS[: options.seeds]
-    worlds = [name for name in uncertainty.UNSEEN_WORLDS if _chosen([f"world/{name}"], options)]
-    return uncertainty.unseen_rows(worlds, seeds)
+    return uncertainty.unseen_rows(_worlds(uncertainty.UNSEEN_WORLDS, options), seeds)
 
 
 ROWS: dict[str, Callable[[argparse.Namespace], Iterator[Line]]] = {
@@ -110,7 +119,7 @@ ROWS: dict[str, Callable[[argparse.Namespace], Iterator[Line]]] = {
     "causes": lambda options: uncertainty.cause_rows(uncertainty.CAUSE_SEEDS[: options.seeds]),
     "resume": lambda options: cost.resume_rows(3 * options.repeats),
     "cost": lambda options: cost.cost_rows(_chosen(list(cost.CASES), options), options.against, options.repeats),
-    "headlines": lambda options: headline_rows(options.seeds),
+    "headlines": lambda options: headline_rows(_worlds(HEADLINES, options), options.seeds),
 }
 
 
