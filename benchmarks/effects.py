@@ -9,7 +9,7 @@ more than 0.05 (total variation): slope of estimated on true effects; total vari
 distribution ("TV") and, for comparison, that of the forecast to the truth without intervention ("factual"); error of
 H_causal. Coverage of 90 % intervals is over agents whose effect is estimated above 0.02 ("cover"): which of them these
 are is known to who asks, while to count only those who truly moved would select large effects; and over all agents but
-the one acted on ("cover all"). "top 10" is the share of truly moved agents among ``top_affected(10)``.
+the one acted on ("cover all") and the truly moved ("cover moved") for comparison. "top 10" is the share of truly moved agents among ``top_affected(10)``.
 
 With ``--null`` the worlds have no links and no groups that pull: how often intervals hold 0.
 """
@@ -106,6 +106,7 @@ def judge(world: sphunc.World, system: System, horizon: int, count: int, samples
             continue
         scores.product += float((found.difference * change)[moved].sum())
         scores.square += float(change[moved].square().sum())
+        scores.add("cover moved", covers[moved])
         scores.add("TV", variation(found.probabilities, truth)[moved])
         scores.add("factual", variation(found.factual, base)[moved])
         true_entropy = torch.special.entr(truth).sum(-1)
