@@ -310,6 +310,7 @@ class HeldOutForecasts:
         sharp_states: states without it.
         frequencies: what an agent's past says of nobody in particular.
         persistence: what its last outcome says.
+        half_life: of the base that made them.
     """
 
     held: HeldOut
@@ -321,6 +322,7 @@ class HeldOutForecasts:
     parts: Float[Tensor, "row 3"]
     sharp_base: PredictiveDistribution
     sharp_states: PredictiveDistribution
+    half_life: float = math.inf
 
 
 def fit_model(
@@ -565,6 +567,7 @@ class _Trial:
             parts=measures[agent],
             sharp_base=parts.sharp_base.select(agent),
             sharp_states=parts.sharp_states.select(agent),
+            half_life=predictor.base.half_life,
         )
 
 
@@ -594,6 +597,7 @@ def _joined(rows: Sequence[HeldOutForecasts]) -> HeldOutForecasts | None:
         parts=torch.cat([row.parts for row in rows]),
         sharp_base=concatenate([row.sharp_base for row in rows]),
         sharp_states=concatenate([row.sharp_states for row in rows]),
+        half_life=rows[-1].half_life,
     )
 
 
@@ -657,8 +661,11 @@ def _calibrated(
     if held is None or not len(held.held):
         nothing = inputs.x.new_zeros(0)
         return FittedModel(final, one_step, 0.0, Fusion(), Temperature(), nothing, "nothing", ())
+    # Where the process changed since, what was held out was forecast by models that had not seen the change, and says
+    # nothing about how to weigh or temper those that have.
+    has_changed = final.base.half_life < held.half_life
     weight = 0.0
-    if final.states is not None:
+    if final.states is not None and not has_changed:
         weight = choose_weight(held.base, held.states, held.held)
     dim = 2 if final.states is None else max(2, final.states.axes.num_axes)
     reliability = belief_reliability(held.parts[:, 0], held.parts[:, 1], held.parts[:, 2])
@@ -669,6 +676,8 @@ def _calibrated(
     fusion = fit_fusion(scaled, aleatoric, pooled.squared_error(held.held.outcome))
     total = fusion(scaled, aleatoric)
     temperature = fit_temperature(pooled, total, held.held)
+    if has_changed:
+        temperature = Temperature(centre=temperature.centre)
     tempered = pooled.tempered(temperature.of(total))
     scores = conformal_scores(tempered, held.held.outcome).sort().values
     comparison = _compare(held, weight, final)
