@@ -9,7 +9,8 @@ more than 0.05 (total variation): slope of estimated on true effects; total vari
 distribution ("TV") and, for comparison, that of the forecast to the truth without intervention ("factual"); error of
 H_causal. Coverage of 90 % intervals is over agents whose effect is estimated above 0.02 ("cover"): which of them these
 are is known to who asks, while to count only those who truly moved would select large effects; and over all agents but
-the one acted on ("cover all") and the truly moved ("cover moved") for comparison. "top 10" is the share of truly moved agents among ``top_affected(10)``.
+the one acted on ("cover all") and the truly moved ("cover moved") for comparison. "top 10" is the share of truly moved
+agents among ``top_affected(10)``.
 
 With ``--null`` the worlds have no links and no groups that pull: how often intervals hold 0.
 """
