@@ -27,9 +27,9 @@ from sphunc.forecasting.arguments import (
 )
 from sphunc.forecasting.calendar import time_label
 from sphunc.forecasting.forecast import Forecast
-from sphunc.forecasting.identifiers import canonical_order, decode_id, encode_id
+from sphunc.forecasting.identifiers import decode_id, encode_id
 from sphunc.forecasting.progress import ProgressBar, StageRecord
-from sphunc.forecasting.schema import TrainingSchema, align, schema_of
+from sphunc.forecasting.schema import TrainingSchema, align, decode_schema, encode_schema, schema_of
 from sphunc.forecasting.scoring import METRICS, mean_score
 from sphunc.forecasting.storage import has_bundle, read_bundle, write_bundle
 from sphunc.hypergraph import Split, TemporalHypergraph
@@ -664,7 +664,7 @@ class SphUnc:
             "config": {"kind": type(self.config_).__name__, "settings": self.config_.model_dump()},
             "seed": seed_number(self.seed),
             "fingerprint": self.fingerprint_,
-            "schema": _encode_schema(self.schema_),
+            "schema": encode_schema(self.schema_),
             "preparation": take_apart(self.preparation_, "preparation", tensors),
             "history": [asdict(record) for record in self.history_],
         }
@@ -691,7 +691,7 @@ class SphUnc:
         try:
             kinds = {"SphUncConfig": SphUncConfig, "PaperConfig": PaperConfig}
             config = kinds[document["config"]["kind"]](**document["config"]["settings"])
-            schema = _decode_schema(document["schema"])
+            schema = decode_schema(document["schema"])
             preparation: Any = put_together(document["preparation"], found)
             if "paper" in document:
                 paper = dict(document["paper"])
@@ -829,28 +829,3 @@ def _paper_forecast(
         **values,
         **common,
     )
-
-
-def _encode_schema(schema: TrainingSchema) -> dict[str, Any]:
-    return {
-        "agents": [encode_id(agent) for agent in schema.agents],
-        "features": list(schema.features),
-        "classes": list(schema.classes),
-        "outputs": schema.outputs,
-        "last": encode_id(schema.last),
-        "outcomes": list(schema.outcomes),
-    }
-
-
-def _decode_schema(document: dict[str, Any]) -> TrainingSchema:
-    return TrainingSchema(
-        agents=tuple(decode_id(agent) for agent in document["agents"]),
-        features=tuple(document["features"]),
-        classes=tuple(document["classes"]),
-        outputs=document["outputs"],
-        last=decode_id(document["last"]),
-        outcomes=tuple(document["outcomes"]),
-    )
-
-
-__all__ = ["SphUnc", "StageRecord", "canonical_order"]

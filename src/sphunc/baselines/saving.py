@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from sphunc.baselines.influence import InfluenceScores
 from sphunc.errors import CheckpointError
-from sphunc.forecasting.identifiers import decode_id, encode_id
-from sphunc.forecasting.schema import TrainingSchema
+from sphunc.forecasting.identifiers import encode_id
+from sphunc.forecasting.schema import TrainingSchema, decode_schema
 from sphunc.forecasting.storage import read_bundle, write_bundle
 
 PEER = "peer"
@@ -62,7 +62,7 @@ def read_peer(folder: Path, name: str) -> Saved:
             f"{folder} holds the peer {document.get('peer')!r}, not {name!r}; use load_forecaster(folder)"
         )
     try:
-        schema = _read_schema(document["schema"])
+        schema = decode_schema(document["schema"])
         influence = _influence(document["influence"], _without_prefix("influence", tensors), schema)
         weights = _without_prefix("weights", tensors)
         others = _without_prefix("tensors", tensors)
@@ -94,17 +94,6 @@ def load_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     except RuntimeError as error:
         first = " ".join(str(error).split())[:300]
         raise CheckpointError(f"the saved weights do not fit the saved configuration: {first}") from None
-
-
-def _read_schema(document: dict[str, Any]) -> TrainingSchema:
-    return TrainingSchema(
-        agents=tuple(decode_id(agent) for agent in document["agents"]),
-        features=tuple(document["features"]),
-        classes=tuple(document["classes"]),
-        outputs=document["outputs"],
-        last=decode_id(document["last"]),
-        outcomes=tuple(document["outcomes"]),
-    )
 
 
 def _with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ import torch
 
 from sphunc._typing import Tensor
 from sphunc.errors import DataError
+from sphunc.forecasting.identifiers import decode_id, encode_id
 from sphunc.hypergraph import TemporalHypergraph
 
 
@@ -126,3 +127,27 @@ def _order_classes(data: TemporalHypergraph, schema: TrainingSchema) -> Temporal
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:4])
     return shown + (f", ... ({len(names)} in all)" if len(names) > 4 else "")
+
+
+def encode_schema(schema: TrainingSchema) -> dict[str, Any]:
+    """Return a schema as JSON can hold it."""
+    return {
+        "agents": [encode_id(agent) for agent in schema.agents],
+        "features": list(schema.features),
+        "classes": list(schema.classes),
+        "outputs": schema.outputs,
+        "last": encode_id(schema.last),
+        "outcomes": list(schema.outcomes),
+    }
+
+
+def decode_schema(document: dict[str, Any]) -> TrainingSchema:
+    """Return the schema that :func:`encode_schema` wrote."""
+    return TrainingSchema(
+        agents=tuple(decode_id(agent) for agent in document["agents"]),
+        features=tuple(document["features"]),
+        classes=tuple(document["classes"]),
+        outputs=document["outputs"],
+        last=decode_id(document["last"]),
+        outcomes=tuple(document["outcomes"]),
+    )
