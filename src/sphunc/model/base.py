@@ -52,6 +52,9 @@ STALE_SHARE = 0.3
 MOST_ROWS = 20_000
 MOST_ORIGINS = 30
 FEWEST_ORIGINS = 4
+FORGETTING_GATE = 4.0
+"""Standard errors by which forgetting must help: all agents of a time share its shocks. A change of regime passes
+with 9 to 12, stationary processes reach 2 by chance."""
 FEWEST_TO_FORGET = 8
 """Origins from which on older rows may count less."""
 AGENT_FOLDS = 5
@@ -469,7 +472,7 @@ class _PenaltyChoice:
         if len(self.rows.origin.unique()) >= FEWEST_TO_FORGET:
             for candidate in HALF_LIVES[1:]:
                 forgetful, losses = self._best_scale(penalty, population_scale, candidate)
-                if is_clearly_better(losses, kept):
+                if is_clearly_better(losses, kept, FORGETTING_GATE):
                     half_life = candidate
                     scale = forgetful
                     kept = losses
@@ -579,15 +582,16 @@ def _largest_within_one_error(scores: Float[Tensor, "penalty row"], best: int) -
     return place
 
 
-def is_clearly_better(losses: Float[Tensor, " row"], than: Float[Tensor, " row"]) -> bool:
-    """Say whether the mean loss falls by more than one paired standard error.
+def is_clearly_better(losses: Float[Tensor, " row"], than: Float[Tensor, " row"], errors: float = 1.0) -> bool:
+    """Say whether the mean loss falls by more than so many paired standard errors.
 
     Args:
         losses: of each row.
         than: of the same rows, for what it is compared with.
+        errors: standard errors.
     """
     gap = than - losses
     if len(gap) < 2:
         return False
     error = float(gap.std()) / len(gap) ** 0.5
-    return float(gap.mean()) > max(1e-4, error)
+    return float(gap.mean()) > max(1e-4, errors * error)
