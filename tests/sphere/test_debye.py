@@ -42,3 +42,17 @@ def test_plans_are_short(nu, start):
     plan = debye.debye_plan(nu, start)
     assert max(map(len, plan.polynomials.values())) <= 30
     assert ("Q" in plan.polynomials) == (start == 0)
+
+
+@pytest.mark.parametrize("q", [Fraction(0), Fraction(1, 3), Fraction(7, 5)])
+def test_polynomials_satisfy_the_recurrence_exactly(q):
+    """2 B_(m+1) = (1 - q) (m B_m + 2 q B_m') - sum B_i B_j, at rational points."""
+    rows = debye.log_derivative_polynomials()
+    N = [sum(c * q**j for j, c in enumerate(row)) for row in rows]
+    slope = [sum(j * c * q ** (j - 1) for j, c in enumerate(row) if j) for row in rows]
+    B = [-(1 - q) * value for value in N]
+    B_slope = [value - (1 - q) * derivative for value, derivative in zip(N, slope, strict=True)]
+    assert len(rows) == debye.TERMS + 1
+    for m in range(debye.TERMS):
+        products = sum(B[i] * B[m - i] for i in range(m + 1))
+        assert 2 * B[m + 1] == (1 - q) * (m * B[m] + 2 * q * B_slope[m]) - products

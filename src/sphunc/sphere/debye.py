@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -26,17 +27,11 @@ from sphunc.sphere.chebyshev import Wide, economise, from_unit_interval
 TERMS = 24
 """Terms of the series; with s >= 26 the first one left out is below the float64 rounding unit."""
 
-Polynomial = list[Fraction]
-
-
-def _add(a: Polynomial, b: Polynomial, factor: Fraction = Fraction(1)) -> Polynomial:
-    size = max(len(a), len(b))
-    a, b = a + [Fraction(0)] * (size - len(a)), b + [Fraction(0)] * (size - len(b))
-    return [x + factor * y for x, y in zip(a, b, strict=True)]
+Polynomial = list[int]
 
 
 def _multiply(a: Polynomial, b: Polynomial) -> Polynomial:
-    product = [Fraction(0)] * (len(a) + len(b) - 1)
+    product = [0] * (len(a) + len(b) - 1)
     for i, x in enumerate(a):
         for j, y in enumerate(b):
             product[i + j] += x * y
@@ -45,27 +40,29 @@ def _multiply(a: Polynomial, b: Polynomial) -> Polynomial:
 
 def _divide_by_one_minus_q(a: Polynomial) -> Polynomial:
     """Quotient of ``a(q) / (1 - q)`` for a polynomial that vanishes at q = 1."""
-    quotient, carried = [], Fraction(0)
-    for coefficient in a[:-1]:
-        carried += coefficient
-        quotient.append(carried)
-    return quotient
+    return list(accumulate(a[:-1]))
 
 
 @lru_cache(maxsize=1)
 def log_derivative_polynomials() -> tuple[tuple[Fraction, ...], ...]:
-    """The polynomials N_k(q) = -B_k(q) / (1 - q) for k = 0 .. TERMS, exactly."""
-    series: list[Polynomial] = [[Fraction(-1, 2), Fraction(1, 2)]]
+    """The polynomials N_k(q) = -B_k(q) / (1 - q) for k = 0 .. TERMS, exactly.
+
+    The recurrence divides by nothing but 2: the coefficients of 2^(2k + 1) B_k are integers, which are what is summed.
+    """
+    series: list[Polynomial] = [[-1, 1]]
     for m in range(TERMS):
-        current = series[m]
-        scaled = [(m + 2 * j) * c for j, c in enumerate(current)]
-        following = _multiply([Fraction(1), Fraction(-1)], scaled)
+        scaled = [(m + 2 * j) * c for j, c in enumerate(series[m])]
+        # 2^(2m + 2) (1 - q) (m B_m + 2 q B_m') and 2^(2m + 2) sum B_i B_j, whose difference is 2^(2m + 3) B_(m+1).
+        following = [2 * c for c in _multiply([1, -1], scaled)]
         for i in range(m + 1):
-            following = _add(following, _multiply(series[i], series[m - i]), Fraction(-1))
-        series.append([c / 2 for c in following])
-    return tuple(tuple(-c for c in _divide_by_one_minus_q(b)) for b in series)
+            for j, c in enumerate(_multiply(series[i], series[m - i])):
+                following[j] -= c
+        series.append(following)
+    quotients = [_divide_by_one_minus_q(b) for b in series]
+    return tuple(tuple(Fraction(-c, 2 ** (2 * k + 1)) for c in row) for k, row in enumerate(quotients))
 
 
+@lru_cache(maxsize=1)
 def log_polynomials() -> tuple[tuple[Fraction, ...], ...]:
     """The polynomials L_k(q) of log I_nu, k = 1 .. TERMS: L_kj = N_kj / (k + 2j), exactly."""
     table = log_derivative_polynomials()[1:]
