@@ -128,5 +128,5 @@ def test_debiased_error_has_no_bias_while_the_plain_one_has(shift):
 
 
 def test_bins_below_one_are_refused():
-    with pytest.raises(ArgumentError, match="bins: got 0, expected 1 or more"):
+    with pytest.raises(ArgumentError, match="bins=0 must be at least 1"):
         ece(*forecast(10), bins=0)

@@ -56,8 +56,8 @@ def test_an_impossible_label_costs_infinitely_much_unless_forgiven():
     p, y = torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.tensor([1, 1])
     assert nll(p, y) == np.inf
     assert nll(p, y, least=1e-12) == pytest.approx(-(np.log(1e-12) + np.log(0.5)) / 2)
-    with pytest.raises(ArgumentError, match=r"least: got 1\.0"):
-        nll(p, y, least=1.0)
+    with pytest.raises(ArgumentError, match="least=2 is outside 0"):
+        nll(p, y, least=2.0)
 
 
 @pytest.mark.parametrize("bins", [1, 7, 15, 1000])
@@ -85,5 +85,5 @@ def test_a_perfect_and_a_constant_forecaster():
 
 
 def test_bins_below_one_are_refused(forecast):
-    with pytest.raises(ArgumentError, match="bins: got 0"):
+    with pytest.raises(ArgumentError, match="bins=0 must be at least 1"):
         brier_parts(*forecast, bins=0)

@@ -80,11 +80,13 @@ def test_chunks_do_not_change_the_law(monkeypatch):
 
 
 def test_faults_are_named():
-    with pytest.raises(ArgumentError, match="level: got 95"):
+    with pytest.raises(ArgumentError, match="level=95 is outside 0"):
         calibration_null([[0.5, 0.5]], level=95.0)
-    with pytest.raises(ArgumentError, match="samples: got 0"):
+    with pytest.raises(ArgumentError, match="samples=0 must be at least 1"):
         calibration_null([[0.5, 0.5]], samples=0)
-    with pytest.raises(ArgumentError, match="seed: got -1, expected 0 or more"):
+    with pytest.raises(ArgumentError, match="seed=-1 must be at least 0"):
         calibration_null([[0.5, 0.5]], seed=-1)
-    with pytest.raises(ArgumentError, match="level: got 95"):  # before a simulation that would not fit into memory
+    with pytest.raises(
+        ArgumentError, match="level=95 is outside 0"
+    ):  # before a simulation that would not fit into memory
         check_calibration([[0.5, 0.5]], [0], samples=10**12, level=95.0)

@@ -170,17 +170,17 @@ def test_a_result_with_a_value_is_a_number_and_others_are_refused_in_words():
 def test_faults_are_named():
     with pytest.raises(ArgumentError, match="arrays: none given"):
         bootstrap(mean)
-    with pytest.raises(ArgumentError, match=r"arrays: first axes \[3, 2\]"):
+    with pytest.raises(ArgumentError, match=r"arrays: shapes \[\(3,\), \(2,\)\], expected equal lengths"):
         bootstrap(lambda a, b: 0.0, np.zeros(3), np.zeros(2))
     with pytest.raises(ArgumentError, match=r"clusters: shape \(2,\), expected one label for each of the 3 rows"):
         bootstrap(mean, np.zeros(3), clusters=[0, 1])
     with pytest.raises(ArgumentError, match="clusters: a single one"):
         bootstrap(mean, np.zeros(3), clusters=[1, 1, 1])
-    with pytest.raises(ArgumentError, match="samples: got 1, expected 2 or more"):
+    with pytest.raises(ArgumentError, match="samples=1 must be at least 2"):
         bootstrap(mean, np.zeros(3), samples=1)
-    with pytest.raises(ArgumentError, match="level: got 95"):
+    with pytest.raises(ArgumentError, match="level=95 is outside 0"):
         bootstrap(mean, np.zeros(3), level=95.0)
-    with pytest.raises(ArgumentError, match="seed: got -1, expected 0 or more"):
+    with pytest.raises(ArgumentError, match="seed=-1 must be at least 0"):
         bootstrap(mean, np.zeros(3), seed=-1)
     with pytest.raises(ArgumentError, match="clusters: rows have unequally many entries"):
         bootstrap(mean, np.zeros(2), clusters=[[1], [1, 2]])
@@ -191,7 +191,7 @@ def test_options_are_checked_before_any_work(options):
     def never(values):
         raise AssertionError("the metric was called")
 
-    with pytest.raises(ArgumentError, match="got"):
+    with pytest.raises(ArgumentError, match=r"must be at least|is outside"):
         bootstrap(never, np.zeros(3), **options)
 
 

@@ -85,7 +85,7 @@ def test_calibration_by_hand():
     ("call", "message"),
     [
         (lambda: precision_at_k(SCORES, TRUTH, 6), "k: got 6, more than the 5 candidates"),
-        (lambda: precision_at_k(SCORES, TRUTH, 0), "k: got 0, expected 1 or more"),
+        (lambda: precision_at_k(SCORES, TRUTH, 0), "k=0 must be at least 1"),
         (lambda: r_precision(SCORES, np.zeros(5)), "truth: none of the 5 candidates is a true link"),
         (lambda: auprc(SCORES, np.zeros(5)), "truth: none of the 5 candidates"),
         (lambda: precision_at_k_per_target(SCORES, np.zeros(5), np.zeros(5)), "truth: none of the 5 candidates"),

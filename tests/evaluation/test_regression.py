@@ -92,9 +92,9 @@ def test_gaussian_intervals_cover_what_they_promise():
         (lambda: crps_samples([[1.0, 2.0]], [1.0]), r"samples: shape \(1, 2\), expected \[S, ...\] over observed"),
         (
             lambda: crps_samples([[1.0], [1.0, 2.0]], [1.0]),
-            r"samples: rows have unequally many entries \(some 1, some 2",
+            r"samples: rows have unequally many entries",
         ),
-        (lambda: pit_samples([[1.0]], [1.0], seed=-1), "seed: got -1, expected 0 or more"),
+        (lambda: pit_samples([[1.0]], [1.0], seed=-1), "seed=-1 must be at least 0"),
         (lambda: pit_samples([[np.nan]], [1.0]), "samples: 1 of 1 rows are NaN"),
         (lambda: interval_width([2.0], [1.0]), "low: above high in 1 of 1 rows"),
         (lambda: interval_coverage([0.0], [1.0], [np.nan]), "observed: 1 of 1 rows are NaN"),

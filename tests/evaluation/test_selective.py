@@ -90,15 +90,15 @@ def test_masked_rows_do_not_count():
 
 
 def test_faults_are_named():
-    with pytest.raises(ArgumentError, match=r"coverage: got 0\.0, expected a share"):
+    with pytest.raises(ArgumentError, match=r"coverage=0 is outside the open interval"):
         risk_at_coverage(U, LOSS, 0.0)
-    with pytest.raises(ArgumentError, match="correct: all 4 rows are hits"):
+    with pytest.raises(ArgumentError, match="correct: 4 of 4 rows are hits, and an AUROC compares"):
         misclassification_auroc(U, np.ones(4))
-    with pytest.raises(ArgumentError, match="correct: all 4 rows are errors"):
+    with pytest.raises(ArgumentError, match="correct: 0 of 4 rows are hits"):
         misclassification_auroc(U, np.zeros(4))
     with pytest.raises(ArgumentError, match="correct: expected only 0 and 1"):
         misclassification_auroc(U, U)
-    with pytest.raises(ArgumentError, match="keep: got 95"):
+    with pytest.raises(ArgumentError, match="keep=95 is outside 0"):
         fpr95(U, U, keep=95.0)
     with pytest.raises(ArgumentError, match="novel: 1 of 1 rows are NaN"):
         out_of_distribution_auroc(U, [np.nan])

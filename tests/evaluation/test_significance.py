@@ -157,13 +157,13 @@ def test_holm_bounds_the_chance_of_any_false_finding():
 def test_comparison_of_systems_is_adjusted():
     rng = np.random.default_rng(3)
     ours = rng.normal(1.0, 0.1, 10)
-    scores = {"ours": ours, "peer": ours - 0.2 + rng.normal(0, 0.02, 10), "twin": ours + rng.normal(0, 0.1, 10)}
+    scores = {"ours": ours, "other": ours - 0.2 + rng.normal(0, 0.02, 10), "twin": ours + rng.normal(0, 0.1, 10)}
     tests = compare(scores, "ours", train_size=80, test_size=20)
-    assert list(tests) == ["peer", "twin"]
+    assert list(tests) == ["other", "twin"]
     raw = [tests[name].p_value for name in tests]
     np.testing.assert_allclose([tests[name].adjusted_p for name in tests], holm(raw))
-    assert tests["peer"].adjusted_p < 0.001
-    assert tests["peer"].mean == pytest.approx(0.2, abs=0.02)
+    assert tests["other"].adjusted_p < 0.001
+    assert tests["other"].mean == pytest.approx(0.2, abs=0.02)
     assert tests["twin"].adjusted_p > 0.05
 
 
@@ -179,18 +179,18 @@ def test_comparison_of_systems_is_adjusted():
         (lambda: compare({"mask": D, "b": D * np.nan}, "mask", train_size=1, test_size=1), "b: 5 of 5 rows .* Compare"),
         (
             lambda: corrected_resampled_t(D, train_size=0, test_size=1),
-            "train_size: got 0, expected a finite number above",
+            "train_size=0 must be finite and above 0",
         ),
-        (lambda: corrected_resampled_t(D, train_size=np.nan, test_size=1), "train_size: got nan, expected a finite"),
-        (lambda: corrected_resampled_t(D, train_size=1, test_size=np.inf), "test_size: got inf, expected a finite"),
-        (lambda: compare({"a": D, "b": D}, "a", train_size=np.nan, test_size=1), "train_size: got nan"),
-        (lambda: paired_t(D).statement(level=5.0), "level: got 5.0"),
+        (lambda: corrected_resampled_t(D, train_size=np.nan, test_size=1), "train_size=nan is outside 0"),
+        (lambda: corrected_resampled_t(D, train_size=1, test_size=np.inf), "test_size=inf must be finite"),
+        (lambda: compare({"a": D, "b": D}, "a", train_size=np.nan, test_size=1), "train_size=nan"),
+        (lambda: paired_t(D).statement(level=5.0), "level=5 is outside"),
         (lambda: holm([0.1, 1.2]), r"p_values: range \[0.1, 1.2\], expected numbers in \[0, 1\]"),
         (lambda: compare({"a": D}, "b", train_size=1, test_size=1), "reference: 'b' has no scores. Systems: 'a'"),
         (lambda: compare({"a": D}, "a", train_size=1, test_size=1), "scores: only 'a' is there"),
         (lambda: compare({"a": D, "c": D[:3]}, "a", train_size=1, test_size=1), r"c: shape \(3,\) differs from"),
-        (lambda: wilcoxon_limit(5, level=5.0), "level: got 5"),
-        (lambda: smallest_wilcoxon_p(-1), "pairs: got -1"),
+        (lambda: wilcoxon_limit(5, level=5.0), "level=5 is outside"),
+        (lambda: smallest_wilcoxon_p(-1), "pairs=-1 must be at least 0"),
     ],
 )
 def test_faults_are_named(call, message):

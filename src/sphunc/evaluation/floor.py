@@ -1,7 +1,8 @@
 """The expected calibration error of a perfect forecaster: its floor and its band, by simulation.
 
-With finitely many rows accuracy scatters around confidence even when every confidence is exactly right, and the
-binned error adds up the absolute scatter. An error below the floor is luck or an error in the evaluation, not skill.
+With finitely many rows accuracy scatters around confidence even when every confidence is exactly
+right, and the binned error adds up the absolute scatter. An error below the floor is luck or an
+error in the evaluation, not skill.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Float
 from sphunc.evaluation.calibration import BINS, binned_error, equal_width, top_label
-from sphunc.evaluation.inputs import Numbers, at_least, class_probabilities, generator, inside
+from sphunc.evaluation.inputs import Flags, Mask, Numbers, Rows, class_probabilities, share
 
+SAMPLES = 2000
+"""Simulated label sets: the ends of a 95 % band are then quantiles of 50 of them each."""
 _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
+
+Errors = Float[np.ndarray, " sample"]
 
 
 @dataclass(frozen=True)
@@ -43,13 +49,13 @@ class CalibrationNull:
 
 @dataclass(frozen=True)
 class CalibrationCheck:
-    """An expected calibration error beside what perfect calibration would show.
+    """An expected calibration error with what perfect calibration would show.
 
     Attributes:
         ece: the error found.
         null: the same error under perfect calibration.
-        p_value: share of perfectly calibrated label sets with an error as large (one-sided, never below
-            1 / (samples + 1)).
+        p_value: share of perfectly calibrated label sets with an error as large (one-sided, never
+            below 1 / (samples + 1)).
     """
 
     ece: float
@@ -79,72 +85,103 @@ def check_calibration(
     labels: Numbers,
     *,
     bins: int = BINS,
-    samples: int = 2000,
+    samples: int = SAMPLES,
     level: float = 0.95,
     seed: int = 0,
-    mask: Numbers | None = None,
+    mask: Mask = None,
 ) -> CalibrationCheck:
     """Expected calibration error of the top label with its floor and band.
+
+    Args:
+        probabilities: of the classes, ``[..., C]``.
+        labels: class indices 0 ... C-1, ``[...]``.
+        bins: equal-width bins.
+        samples: simulated label sets.
+        level: share of them inside the band.
+        seed: of the simulation.
+        mask: True where a row counts, ``[...]``.
 
     Example:
         >>> print(check_calibration([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3, samples=100))  # doctest: +ELLIPSIS
         ECE 0.0000 (floor 0.1..., n = 10, 15 bins)
     """
-    level = inside("level", level)
     confidence, correct = top_label(probabilities, labels, mask)
-    found = binned_error(confidence, correct, equal_width(confidence, bins))
-    return check_against(
-        found, null_errors(confidence, bins=bins, samples=samples, seed=seed), len(confidence), bins, level
-    )
+    return check_events(confidence, correct, bins=bins, samples=samples, level=level, seed=seed)
+
+
+def check_events(
+    probability: Rows, occurred: Flags, *, bins: int, samples: int, level: float, seed: int
+) -> CalibrationCheck:
+    """Binned error of forecasts of single events with its floor and band.
+
+    Args:
+        probability: forecast of each event.
+        occurred: whether it happened.
+        bins: equal-width bins.
+        samples: simulated label sets.
+        level: share of them inside the band.
+        seed: of the simulation.
+    """
+    level = share("level", level, allow_one=False)
+    errors = null_errors(probability, bins=bins, samples=samples, seed=seed)
+    found = binned_error(probability, occurred, equal_width(probability, bins))
+    null = _summarise(errors, len(probability), bins, level)
+    p_value = (1 + (errors >= found).sum()) / (1 + len(errors))
+    return CalibrationCheck(found, null, float(p_value))
 
 
 def calibration_null(
     probabilities: Numbers,
     *,
     bins: int = BINS,
-    samples: int = 2000,
+    samples: int = SAMPLES,
     level: float = 0.95,
     seed: int = 0,
-    mask: Numbers | None = None,
+    mask: Mask = None,
 ) -> CalibrationNull:
-    """Floor and band of :func:`sphunc.evaluation.ece` for these probabilities; needs no labels."""
-    level = inside("level", level)
+    """Floor and band of :func:`sphunc.evaluation.ece` for these probabilities; needs no labels.
+
+    Args:
+        probabilities: of the classes, ``[..., C]``.
+        bins: equal-width bins.
+        samples: simulated label sets.
+        level: share of them inside the band.
+        seed: of the simulation.
+        mask: True where a row counts, ``[...]``.
+    """
+    level = share("level", level, allow_one=False)
     confidence = class_probabilities(probabilities, mask).max(axis=1)
     errors = null_errors(confidence, bins=bins, samples=samples, seed=seed)
-    return summarise_null(errors, len(confidence), bins, level)
+    return _summarise(errors, len(confidence), bins, level)
 
 
-def null_errors(
-    confidence: Float[np.ndarray, " row"], *, bins: int, samples: int, seed: int
-) -> Float[np.ndarray, " sample"]:
-    r"""Binned errors of label sets drawn as :math:`\text{correct}_i \sim \text{Bernoulli}(\text{confidence}_i)`.
+def null_errors(probability: Rows, *, bins: int, samples: int, seed: int) -> Errors:
+    r"""Binned errors of label sets drawn as :math:`o_i \sim \text{Bernoulli}(p_i)`.
 
     Cost and memory: ``samples * rows`` uniform numbers, a few million at a time.
+
+    Args:
+        probability: p, per row.
+        bins: equal-width bins.
+        samples: label sets.
+        seed: of the draws.
     """
-    samples, rng = at_least("samples", samples, 1), generator(seed)
-    order = np.argsort(equal_width(confidence, bins), kind="stable")
-    sorted_confidence = confidence[order]
-    starts = np.unique(equal_width(sorted_confidence, bins), return_index=True)[1]
-    rows = len(confidence)
+    samples = whole_number("samples", samples, least=1)
+    rng = np.random.default_rng(seed_number(seed))
+    # Rows sorted by bin, so that the residuals of a bin are one stretch.
+    ordered = probability[np.argsort(equal_width(probability, bins), kind="stable")]
+    _, starts = np.unique(equal_width(ordered, bins), return_index=True)
+    rows = len(probability)
     step = max(1, _CHUNK // rows)
     errors = []
     for first in range(0, samples, step):
-        draws = rng.random((min(step, samples - first), rows)) < sorted_confidence
-        residual = np.add.reduceat(draws - sorted_confidence, starts, axis=1)
+        occurred = rng.random((min(step, samples - first), rows)) < ordered
+        residual = np.add.reduceat(occurred - ordered, starts, axis=1)
         errors.append(np.abs(residual).sum(axis=1) / rows)
     return np.concatenate(errors)
 
 
-def check_against(
-    found: float, errors: Float[np.ndarray, " sample"], rows: int, bins: int, level: float
-) -> CalibrationCheck:
-    """Set an error beside the simulated errors of perfect calibration."""
-    null = summarise_null(errors, rows, bins, level)
-    return CalibrationCheck(found, null, float((1 + (errors >= found).sum()) / (1 + len(errors))))
-
-
-def summarise_null(errors: Float[np.ndarray, " sample"], rows: int, bins: int, level: float) -> CalibrationNull:
-    """Mean and central band of simulated errors."""
+def _summarise(errors: Errors, rows: int, bins: int, level: float) -> CalibrationNull:
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(errors, (tail, 1.0 - tail))
     return CalibrationNull(float(errors.mean()), float(low), float(high), level, rows, bins, len(errors))

@@ -16,8 +16,8 @@ from scipy import stats
 from sphunc.evaluation.benchmark.cells import ORACLE, Cell
 from sphunc.evaluation.significance import (
     PairedTest,
-    controlled,
     corrected_resampled_t,
+    holm_controlled,
     smallest_wilcoxon_p,
     wilcoxon_limit,
 )
@@ -282,7 +282,7 @@ def _paired(mine: pl.DataFrame, other: pl.DataFrame, column: str) -> PairedTest 
 
 def _family(tests: Mapping[str, PairedTest | None]) -> dict[str, PairedTest]:
     """Tests that there are, after Holm's control over them."""
-    return controlled({label: test for label, test in tests.items() if test is not None})
+    return holm_controlled({label: test for label, test in tests.items() if test is not None})
 
 
 def _notes(rows: pl.DataFrame, section: Section) -> Iterable[str]:
