@@ -107,6 +107,17 @@ def test_site_derivatives_are_those_of_the_expected_likelihood(monkeypatch, poin
             assert float(curvature[n, axis]) == pytest.approx(max(0.0, bend), abs=second_error)
 
 
+def test_sites_do_not_depend_on_the_size_of_a_chunk(monkeypatch):
+    mean, variance, remainder, outcome = beliefs()
+    whole = readout().site_derivatives(mean, variance, outcome, remainder)
+    monkeypatch.setattr("sphunc.model.readout.CHUNK", 4)
+    pieces = readout().site_derivatives(mean, variance, outcome, remainder)
+    # Products of other shapes may round otherwise.
+    torch.testing.assert_close(pieces, whole, rtol=1e-12, atol=1e-12)
+    none = readout().site_derivatives(mean[:0], variance[:0], outcome[:0], remainder[:0])
+    assert none[0].shape == (0, 2)
+
+
 def test_numbers_have_a_linear_gaussian_distribution():
     model = numeric(2, 3)
     mean = draw(5, 3)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 
@@ -24,6 +25,8 @@ POINTS = 32
 """Quasi-random points of an expectation over logits."""
 SITE_POINTS = 16
 """Points where only derivatives of it are wanted."""
+CHUNK = 4_096
+"""Rows whose points are held at a time: few enough to stay in the cache."""
 MOST_ROWS = 4_000
 WEIGHT_PENALTY = 1e-4
 WEIGHT_VARIANCE = 10.0
@@ -71,7 +74,9 @@ class Readout:
             logits: W s + b.
             share: of outcomes drawn at random.
         """
-        p = torch.softmax(logits, -1)
+        return self._with_noise(torch.softmax(logits, -1), share)
+
+    def _with_noise(self, p: Tensor, share: Tensor) -> Tensor:
         return (1 - share.unsqueeze(-1)) * p + share.unsqueeze(-1) * self.frequency
 
     def distribution(
@@ -90,17 +95,17 @@ class Readout:
         if self.is_numeric:
             spread = variance @ self.weight.square().mT + self.noise.exp()
             return Gaussian(mean @ self.weight.mT + self.bias, spread)
-        logits = self._logit_points(mean, variance, POINTS)
-        p = self.class_probabilities(logits, self.noise_share(remainder)).mean(0)
-        return Categorical(p.log())
+        p = torch.softmax(self._logit_points(mean, variance, POINTS), 0).mean(-1).mT
+        return Categorical(self._with_noise(p, self.noise_share(remainder)).log())
 
-    def _logit_points(self, mean: Tensor, variance: Tensor, count: int) -> Float[Tensor, "point row class"]:
+    def _logit_points(self, mean: Tensor, variance: Tensor, count: int) -> Float[Tensor, "class row point"]:
+        """Logits at quasi-random points of the states; classes first, so that sums over them run along rows."""
         covariance = torch.einsum("ck,mk,dk->mcd", self.weight, variance, self.weight)
         jitter = 1e-6 * torch.eye(len(self.bias)).to(covariance)
         factor = torch.linalg.cholesky(covariance + jitter)
-        points = normal_points(len(self.bias), count).to(factor)
+        points = _kept_points(len(self.bias), count).to(factor)
         centre = mean @ self.weight.mT + self.bias
-        return centre + torch.einsum("mcd,sd->smc", factor, points)
+        return centre.mT.unsqueeze(-1) + factor.permute(1, 0, 2) @ points.mT
 
     @torch.no_grad()
     def site_derivatives(
@@ -123,19 +128,33 @@ class Readout:
             total = variance @ self.weight.square().mT + self.noise.exp()
             gap = (outcome - mean @ self.weight.mT - self.bias) / total
             return gap @ self.weight, (1.0 / total) @ self.weight.square()
-        logits = self._logit_points(mean, variance, SITE_POINTS)
+        pieces = zip(*(rows.split(CHUNK) for rows in (mean, variance, outcome, remainder)), strict=True)
+        found = [self._class_site(*piece) for piece in pieces]
+        return torch.cat([first for first, _ in found]), torch.cat([curvature for _, curvature in found])
+
+    def _class_site(self, mean: Tensor, variance: Tensor, outcome: Tensor, remainder: Tensor) -> tuple[Tensor, Tensor]:
+        """Derivatives of :meth:`site_derivatives` for outcomes that are classes.
+
+        With point weights a and class probabilities p the sums over points are
+        sum a (y - p) W and sum a (((y - p) W)^2 - p W^2 + (p W)^2): moments of p, taken to the axes once.
+        """
+        p = torch.softmax(self._logit_points(mean, variance, SITE_POINTS), 0)
         share = self.noise_share(remainder).unsqueeze(-1)
-        p = torch.softmax(logits, -1)
-        p_outcome = (outcome * p).sum(-1, keepdim=True)
-        likelihood = (1 - share) * p_outcome + share * (outcome * self.frequency).sum(-1, keepdim=True)
-        weight = likelihood / likelihood.sum(0)
-        # Probability that the outcome was read off the state, and not drawn at random.
-        read = (1 - share) * p_outcome / likelihood
-        direction = (outcome - p) @ self.weight
-        spread = p @ self.weight.square() - (p @ self.weight).square()
-        first = (weight * read * direction).sum(0)
-        second = read * (1 - read) * direction.square() - read * spread
-        curvature = (weight * ((read * direction).square() + second)).sum(0) - first.square()
+        by_class = outcome.mT.unsqueeze(-1)
+        p_read = (1 - share) * (by_class * p).sum(0)
+        likelihood = p_read + share * (outcome @ self.frequency).unsqueeze(-1)
+        # Weight of a point times the probability that the outcome was read off the state, not drawn at random.
+        weight = p_read / likelihood.sum(-1, keepdim=True)
+        total = weight.sum(-1).unsqueeze(-1)
+        weighted = weight * p
+        mean_p = weighted.sum(-1).mT
+        moments = torch.stack([(weighted[c] * p).sum(-1) for c in range(len(p))])
+        products = self.weight.unsqueeze(1) * self.weight.unsqueeze(0)
+        own = outcome @ self.weight
+        first = (total * outcome - mean_p) @ self.weight
+        squares = torch.einsum("cdm,cdk->mk", moments, products)
+        curvature = total * own.square() - 2 * own * (mean_p @ self.weight) + 2 * squares
+        curvature = curvature - mean_p @ self.weight.square() - first.square()
         return first, (-curvature).clamp(min=0)
 
 
@@ -149,6 +168,9 @@ def normal_points(dim: int, count: int = POINTS) -> Float[Tensor, "point dim"]:
     sobol = torch.quasirandom.SobolEngine(dim, scramble=True, seed=0)
     uniform = sobol.draw(count, dtype=torch.float64).clamp(1e-4, 1 - 1e-4)
     return torch.special.ndtri(uniform)
+
+
+_kept_points = lru_cache(maxsize=64)(normal_points)
 
 
 def initial_readout(outcome: Float[Tensor, "row output"], num_classes: int, axes: int) -> Readout:
