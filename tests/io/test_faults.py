@@ -41,6 +41,6 @@ def test_known_values_in_a_few_words():
 
 
 def test_single_fault_is_a_data_error():
-    error = single_fault("f.csv", "it is wrong", "Mend it", row=1)
+    error = single_fault(Fault("f.csv", "it is wrong", "Mend it", row=1))
     assert isinstance(error, DataError)
     assert str(error) == "f.csv row 1: it is wrong. Mend it."

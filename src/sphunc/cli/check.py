@@ -10,9 +10,7 @@ from typing import Any
 import typer
 
 from sphunc.hypergraph import TemporalHypergraph, summarise, suspicions
-from sphunc.io.faults import FaultyDataError
-from sphunc.io.hif import read_hif
-from sphunc.io.tables import SUFFIXES, read_tables
+from sphunc.io import SUFFIXES, FaultyDataError, read_hif, read_tables
 
 
 def run(path: Path, *, as_json: bool, options: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from sphunc.datasets.card import Dataset, DatasetCard, refuse
 from sphunc.datasets.reading import Reading
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.io.tables import SUFFIXES, read_tables
+from sphunc.io import SUFFIXES, read_tables
 
 NAMES = ("pheme", "snare", "amigos", "financial", "collaboration")
 

@@ -1,25 +1,49 @@
 """Files and dataframes in and out: every fault named with its place and its remedy."""
 
-from sphunc.io.cornell import read_cornell, write_cornell
-from sphunc.io.frames import from_frames
-from sphunc.io.hgx import from_hgx, to_hgx
-from sphunc.io.hif import read_hif, write_hif
-from sphunc.io.pyg import from_pyg, to_pyg
-from sphunc.io.tables import read_tables, write_tables
-from sphunc.io.xgi import from_xgi, to_xgi
+from sphunc.io.extras import load_extra
+from sphunc.io.faults import FaultyDataError
+from sphunc.io.files import replacing, write_text
+from sphunc.io.formats import (
+    SienaNetwork,
+    SienaStudy,
+    decode,
+    from_hgx,
+    from_pyg,
+    from_xgi,
+    is_session,
+    read_cornell,
+    read_hif,
+    read_siena,
+    to_hgx,
+    to_pyg,
+    to_xgi,
+    write_cornell,
+    write_hif,
+)
+from sphunc.io.tables import SUFFIXES, from_frames, read_tables, write_tables
 
 __all__ = [
+    "SUFFIXES",
+    "FaultyDataError",
+    "SienaNetwork",
+    "SienaStudy",
+    "decode",
     "from_frames",
     "from_hgx",
     "from_pyg",
     "from_xgi",
+    "is_session",
+    "load_extra",
     "read_cornell",
     "read_hif",
+    "read_siena",
     "read_tables",
+    "replacing",
     "to_hgx",
     "to_pyg",
     "to_xgi",
     "write_cornell",
     "write_hif",
     "write_tables",
+    "write_text",
 ]

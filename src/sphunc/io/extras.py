@@ -10,13 +10,18 @@ from sphunc.errors import MissingExtraError
 
 
 def load_extra(module: str, extra: str) -> Any:
-    """Import ``module``, or say which extra brings it."""
+    """Import an optional library, or say which extra brings it.
+
+    Args:
+        module: its name, maybe with a submodule.
+        extra: the extra of sphunc that installs it.
+    """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # of the library's own imports: not for our users to mend
+            # Deprecations inside the library are not for our users to mend.
+            warnings.simplefilter("ignore", DeprecationWarning)
             return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise MissingExtraError(f'{package} is not installed; get it with: pip install "sphunc[{extra}]"') from error
+        message = f'{package} is not installed; get it with: pip install "sphunc[{extra}]"'
+        raise MissingExtraError(message) from error

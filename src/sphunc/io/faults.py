@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sphunc.errors import DataError
 
-SHOWN = 20
+MOST_SHOWN = 20
+"""Faults that an error lists of each file; the rest is counted."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: the file, the row as a person sees it there, the column, the value, the problem and the remedy."""
+    """One fault of a file.
+
+    Attributes:
+        file: its name.
+        problem: what is wrong, as half a sentence.
+        remedy: what to do.
+        row: the row as a person sees it in the file; None for the whole file.
+        column: name of the column.
+        value: what the cell holds.
+    """
 
     file: str
     problem: str
     remedy: str
     row: int | None = None
     column: str | None = None
-    value: Any = None
+    value: object = None
 
     def __str__(self) -> str:
-        row = "" if self.row is None else f" row {self.row}"
-        column = "" if self.column is None else f", column {self.column}" if row else f" column {self.column}"
-        return f"{self.file}{row}{column}: {self.problem}. {self.remedy}."
+        place = []
+        if self.row is not None:
+            place.append(f"row {self.row}")
+        if self.column is not None:
+            place.append(f"column {self.column}")
+        where = f"{self.file} {', '.join(place)}".rstrip()
+        return f"{where}: {self.problem}. {self.remedy}."
 
 
 class FaultyDataError(DataError):
@@ -37,27 +50,33 @@ class FaultyDataError(DataError):
         self.total = total
 
 
-@dataclass
 class FaultLog:
     """Collects faults file by file, keeps the first 20 of each, counts the rest."""
 
-    _shown: dict[str, list[Fault]] = field(default_factory=dict)
-    _count: dict[str, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._shown: dict[str, list[Fault]] = {}
+        self._count: dict[str, int] = {}
 
-    def add(self, fault: Fault, count: int = 1) -> None:
-        """Note one fault; ``count`` above 1 says how many more are like it."""
-        self.extend(fault.file, [fault], count)
+    def add(self, fault: Fault) -> None:
+        """Take one fault."""
+        self.extend(fault.file, [fault], 1)
 
     def extend(self, file: str, faults: Iterable[Fault], count: int) -> None:
-        """Note ``count`` faults of ``file``, of which the first ones are given."""
-        kept = [*self._shown.get(file, []), *faults]
-        kept.sort(key=lambda fault: -1 if fault.row is None else fault.row)
-        self._shown[file] = kept[:SHOWN]
+        """Take several faults of one file.
+
+        Args:
+            file: its name.
+            faults: at least the first 20 of them.
+            count: how many there are.
+        """
+        shown = [*self._shown.get(file, []), *faults]
+        shown.sort(key=_row_order)
+        self._shown[file] = shown[:MOST_SHOWN]
         self._count[file] = self._count.get(file, 0) + count
 
     @property
     def total(self) -> int:
-        """All faults noted so far."""
+        """All faults so far."""
         return sum(self._count.values())
 
     def raise_if_any(self) -> None:
@@ -69,27 +88,35 @@ class FaultLog:
     def _text(self, faults: Sequence[Fault]) -> str:
         if self.total == 1:
             return str(faults[0])
-        blocks = []
+        lines = []
         for file, shown in self._shown.items():
             count = self._count[file]
-            lines = [f"{count} fault{'s' if count > 1 else ''} in {file}:", *(f"  {fault}" for fault in shown)]
+            plural = "s" * (count > 1)
+            lines.append(f"{count} fault{plural} in {file}:")
+            lines.extend(f"  {fault}" for fault in shown)
             if count > len(shown):
                 lines.append(f"  ... and {count - len(shown)} more in {file}")
-            blocks.append("\n".join(lines))
-        return "\n".join(blocks)
+        return "\n".join(lines)
 
 
-def describe_known(what: str, known: Sequence[Any]) -> str:
-    """Say in a few words which values are known, e.g. ``540 agents known: p-001 ... p-540``."""
-    if len(known) <= 4:
-        return f"{what} known: {', '.join(map(str, known)) or 'none'}"
-    return f"{len(known)} {what} known: {known[0]} ... {known[-1]}"
+def _row_order(fault: Fault) -> int:
+    if fault.row is None:
+        return -1  # faults of the whole file come first
+    return fault.row
 
 
-def single_fault(file: str, problem: str, remedy: str, **place: Any) -> FaultyDataError:
+def single_fault(fault: Fault) -> FaultyDataError:
     """Return the error for one fault that makes it senseless to look for more."""
-    fault = Fault(file, problem, remedy, **place)
     return FaultyDataError([fault], 1, str(fault))
 
 
-Problem = str | Callable[[Any], str]
+def describe_known(what: str, known: Sequence[object]) -> str:
+    """Say in a few words which values are known, e.g. ``540 agents known: p-001 ... p-540``.
+
+    Args:
+        what: what they are, in the plural.
+        known: the values in their order.
+    """
+    if len(known) > 4:
+        return f"{len(known)} {what} known: {known[0]} ... {known[-1]}"
+    return f"{what} known: {', '.join(map(str, known)) or 'none'}"

@@ -24,7 +24,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 text file, whole or not at all."""
+    """Write a UTF-8 text file, whole or not at all.
+
+    Args:
+        path: the file; replaced if it exists.
+        text: its content.
+    """
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

@@ -4,7 +4,7 @@ import pytest
 
 from sphunc.datasets.snare.peers import tables
 from sphunc.errors import ArgumentError
-from sphunc.io.siena import SienaStudy, decode
+from sphunc.io import SienaStudy, decode
 
 
 @pytest.fixture

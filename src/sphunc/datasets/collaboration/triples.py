@@ -8,7 +8,7 @@ import polars as pl
 
 from sphunc.datasets.collaboration.papers import coauthors_so_far
 from sphunc.datasets.reading import Reading, large_groups
-from sphunc.io.cornell import read_cornell
+from sphunc.io import read_cornell
 
 
 def is_cornell(root: Path) -> bool:

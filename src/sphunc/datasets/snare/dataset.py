@@ -12,7 +12,7 @@ from sphunc.datasets.reading import Reading, at_least
 from sphunc.datasets.snare.glasgow import is_glasgow, read_glasgow, read_r
 from sphunc.datasets.snare.peers import CLASS_NAMES, tables
 from sphunc.errors import DataError
-from sphunc.io.siena import SienaStudy, decode, is_session, read_siena
+from sphunc.io import SienaStudy, decode, is_session, read_siena
 
 _GLASGOW_TOBACCO = {1: (127, 11, 12), 2: (112, 9, 25), 3: (98, 6, 33)}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sphunc.errors import DataError, MissingExtraError
-from sphunc.io.siena import SienaStudy, decode
+from sphunc.io import SienaStudy, decode
 
 WAVES = (1, 2, 3)
 ANSWERS = ("tobacco", "alcohol", "cannabis", "money", "romantic", "familysmoking")

@@ -9,7 +9,7 @@ import polars as pl
 
 from sphunc.datasets.reading import Reading, distinct_links, large_groups
 from sphunc.errors import ArgumentError
-from sphunc.io.siena import SienaNetwork, SienaStudy
+from sphunc.io import SienaNetwork, SienaStudy
 
 # The answers that the questionnaires offered, from the code books of s50 and Glasgow.
 CLASS_NAMES: Mapping[str, tuple[str, ...]] = {

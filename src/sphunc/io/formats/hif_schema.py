@@ -1,0 +1,103 @@
+"""The Hypergraph Interchange Format, checked by hand: which keys a file may have and of which type.
+
+Top level: ``incidences`` (required), ``nodes``, ``edges``, ``metadata``, ``network-type``; nothing else. Ids are text
+or integers. Time has no place of its own in the format: it lives in ``attrs``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sphunc.io.faults import Fault, FaultLog
+
+Record = dict[str, Any]
+"""An object of JSON."""
+NETWORK_TYPES = ("undirected", "directed", "asc")
+ID_KEYS: dict[str, tuple[str, ...]] = {"incidences": ("edge", "node"), "nodes": ("node",), "edges": ("edge",)}
+"""The lists of records in a file, and the keys of each record that are ids."""
+TYPES = {"network-type": str, "metadata": dict, "incidences": list, "nodes": list, "edges": list}
+TYPE_NAMES = {
+    type(None): "null",
+    str: "a text",
+    dict: "an object",
+    list: "a list",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+}
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+def check_hif(content: object, file: str) -> None:
+    """Refuse what the format does not allow, all of it at once.
+
+    Args:
+        content: what the file holds.
+        file: its name in messages.
+    """
+    log = FaultLog()
+    if isinstance(content, dict):
+        _check_top(content, file, log)
+        for name in ID_KEYS:
+            records = content.get(name)
+            if isinstance(records, list):
+                for row, record in enumerate(records):
+                    _check_record(name, row, record, file, log)
+    else:
+        problem = f"the top level is {_type_name(content)}, not an object"
+        log.add(Fault(file, problem, "Write {'incidences': [...]}"))
+    log.raise_if_any()
+
+
+def is_id(value: object) -> bool:
+    """Say whether ``value`` may be an id: a text or an integer."""
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def _check_top(content: Record, file: str, log: FaultLog) -> None:
+    for key, value in content.items():
+        if key not in TYPES:
+            log.add(
+                Fault(file, f"the key {key!r} is unknown", f"Move it into metadata; allowed are {', '.join(TYPES)}")
+            )
+        elif not isinstance(value, TYPES[key]):
+            log.add(Fault(file, f"{key} is {_type_name(value)}", f"Make it {TYPE_NAMES[TYPES[key]]}"))
+        elif key == "network-type" and value not in NETWORK_TYPES:
+            log.add(Fault(file, f"network-type is {value!r}", f"Choose one of {', '.join(NETWORK_TYPES)}"))
+    if "incidences" not in content:
+        problem = f"there is no key 'incidences'; the keys are {', '.join(map(str, content)) or 'none'}"
+        log.add(Fault(file, problem, "Add it: a list of {'edge': ..., 'node': ...}"))
+
+
+def _check_record(name: str, row: int, record: object, file: str, log: FaultLog) -> None:
+    def note(key: str, problem: str, remedy: str, value: object = None) -> None:
+        log.add(Fault(file, f"{name}[{row}]{problem}", remedy, row, f"{name}{key}", value))
+
+    if not isinstance(record, dict):
+        note("", f" is {_type_name(record)}", "Make it an object")
+        return
+    for key in ID_KEYS[name]:
+        if key not in record:
+            note(f".{key}", f".{key} is missing", "Write a text or an integer")
+        elif not is_id(record[key]):
+            note(f".{key}", f".{key} is {_type_name(record[key])}", "Write a text or an integer")
+    allowed = {*ID_KEYS[name], "weight", "attrs"}
+    if name == "incidences":
+        allowed.add("direction")
+    for key in record.keys() - allowed:
+        note(f".{key}", f" has the key {key!r}", "Move it into attrs", record[key])
+    weight = record.get("weight", 1)
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not abs(weight) <= LARGEST_FLOAT32:
+        note(".weight", f".weight is {weight!r}", "Write a finite number that fits float32", weight)
+    attrs = record.get("attrs", {})
+    if not isinstance(attrs, dict):
+        note(".attrs", f".attrs is {_type_name(attrs)}", "Make it an object")
+    direction = record.get("direction", "head")
+    if direction not in ("head", "tail"):
+        note(".direction", f".direction is {direction!r}", "Write head or tail", direction)
+
+
+def _type_name(value: object) -> str:
+    return TYPE_NAMES.get(type(value), type(value).__name__)
