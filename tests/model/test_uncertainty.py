@@ -8,7 +8,6 @@ from scipy.optimize import nnls
 
 from sphunc.forecasting.distribution import Categorical, Gaussian
 from sphunc.model.uncertainty import (
-    LEAST_EPISTEMIC_WEIGHT,
     Fusion,
     HeldOut,
     Temperature,
@@ -28,48 +27,64 @@ def uniform(*shape, seed=0):
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def test_aleatoric_part_is_the_variance_of_the_outcome():
+def test_aleatoric_part_is_the_error_rate_of_the_best_guess_or_the_variance():
     p = torch.softmax(draw(4, 3), 1)
     found = aleatoric_variance(Categorical(p.log()))
     for n in range(4):
-        # Expected squared residual of the indicators: sum of p_c (1 - p_c).
-        assert float(found[n]) == pytest.approx(float((p[n] * (1 - p[n])).sum()))
+        assert float(found[n]) == pytest.approx(1.0 - max(p[n].tolist()))
     variance = uniform(4, 2)
     assert torch.equal(aleatoric_variance(Gaussian(draw(4, 2), variance)), variance.mean(1))
 
 
-def test_fusion_is_non_decreasing_in_both_parts():
+def rows(count):
+    return torch.arange(count)
+
+
+def test_fusion_increases_in_both_parts():
     for seed in range(5):
-        fusion = fit_fusion(uniform(100, seed=seed), uniform(100, seed=seed + 10), uniform(100, seed=seed + 20))
+        parts = [uniform(100, seed=seed + k) for k in (0, 10, 20)]
+        fusion = fit_fusion(*parts, rows(100))
         grid = torch.linspace(0, 1, 11).double()
         constant = torch.full_like(grid, 0.4)
         assert (fusion(grid, constant).diff() > 0).all()
         assert (fusion(constant, grid).diff() > 0).all()
 
 
-def test_fusion_is_non_negative_least_squares():
+def test_fusion_is_non_negative_least_squares_where_both_parts_explain_errors():
     epistemic = uniform(400, seed=1)
     aleatoric = uniform(400, seed=2)
     error = 0.1 + 0.2 * epistemic + 0.7 * aleatoric + 0.05 * draw(400, seed=3)
-    fusion = fit_fusion(epistemic, aleatoric, error)
+    fusion = fit_fusion(epistemic, aleatoric, error, rows(400))
     design = torch.stack([torch.ones(400).double(), epistemic, aleatoric], 1)
     weights, _ = nnls(design.numpy(), error.numpy())
     assert fusion.intercept == pytest.approx(weights[0])
-    assert fusion.epistemic == pytest.approx(weights[1] + LEAST_EPISTEMIC_WEIGHT)
+    assert fusion.epistemic == pytest.approx(weights[1])
     assert fusion.aleatoric == pytest.approx(weights[2])
+
+
+def test_an_epistemic_part_that_explains_nothing_orders_only_ties():
+    epistemic = uniform(400, seed=1)
+    aleatoric = uniform(400, seed=2).round(decimals=1)
+    fusion = fit_fusion(epistemic, aleatoric, aleatoric + 0.3 * draw(400, seed=3), rows(400))
+    total = fusion(epistemic, aleatoric)
+    order = total.argsort()
+    assert (aleatoric[order].diff() >= 0).all()
+    tied = aleatoric == 0.5
+    assert torch.equal(total[tied].argsort(), epistemic[tied].argsort())
 
 
 def test_the_epistemic_part_never_drowns_the_aleatoric_one():
     epistemic = uniform(200, seed=1)
-    fusion = fit_fusion(epistemic, uniform(200, seed=2), 5 * epistemic)
-    assert fusion.epistemic <= fusion.aleatoric + LEAST_EPISTEMIC_WEIGHT
+    aleatoric = uniform(200, seed=2)
+    fusion = fit_fusion(epistemic, aleatoric, 5 * epistemic + 0.1 * aleatoric, rows(200))
+    assert fusion.epistemic <= fusion.aleatoric
 
 
 def test_few_rows_and_constant_parts_have_a_fusion():
-    few = fit_fusion(uniform(5), uniform(5), uniform(5))
+    few = fit_fusion(uniform(5), uniform(5), uniform(5), rows(5))
     assert few == Fusion()
     constant = torch.zeros(50).double()
-    fusion = fit_fusion(constant, constant, constant)
+    fusion = fit_fusion(constant, constant, constant, rows(50))
     assert all(math.isfinite(v) for v in (fusion.intercept, fusion.epistemic, fusion.aleatoric))
 
 

@@ -29,9 +29,9 @@ class Forecast:
         epistemic: entropy of the belief about each agent's state, in nats ``[N]``; comparable
             between agents of one model only.
         epistemic_scaled: the same between 0 (a fully known state) and 1 (nothing known) ``[N]``.
-        aleatoric: variance of the outcome that would be left if state and parameters were known
-            ``[N]``; for classes :math:`1 - \\sum_c p_c^2`, for several numbers the mean of their
-            variances, each over that of training.
+        aleatoric: uncertainty of the outcome that would be left if state and parameters were known
+            ``[N]``; for classes the error rate of the best guess, :math:`1 - \\max_c p_c`, for
+            several numbers the mean of their variances, each over that of training.
         total: both fused, non-decreasing in each ``[N]``: the expected squared error.
         class_names: C names; empty for numbers.
         probabilities: ``[N, C]``, or None for numbers.

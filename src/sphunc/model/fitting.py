@@ -253,7 +253,7 @@ class ModelForecast:
         distribution: predictive distribution.
         epistemic: entropy of the belief on the sphere, in nats ``[N]``.
         epistemic_scaled: between 0 and 1 ``[N]``.
-        aleatoric: variance of the outcome that is left if parameters were known ``[N]``.
+        aleatoric: uncertainty of the outcome that is left if parameters were known ``[N]``.
         total: fused ``[N]``.
         kappa: concentration of the belief ``[N]``.
         belief: of the states; None without any.
@@ -673,7 +673,8 @@ def _calibrated(
     pooled = pool(held.base, held.states, weight)
     sharp = pool(held.sharp_base, held.sharp_states, weight)
     aleatoric = aleatoric_variance(sharp)
-    fusion = fit_fusion(scaled, aleatoric, pooled.squared_error(held.held.outcome))
+    residuals = pooled.squared_error(held.held.outcome)
+    fusion = fit_fusion(scaled, aleatoric, residuals, held.held.agent)
     total = fusion(scaled, aleatoric)
     temperature = fit_temperature(pooled, total, held.held)
     if has_changed:

@@ -11,6 +11,7 @@ held-out outcomes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,19 +23,24 @@ from sphunc.forecasting.distribution import Categorical, PredictiveDistribution
 TEMPERATURES = tuple(math.exp(0.1 * k) for k in range(-5, 9))
 SLOPES = (0.0, 0.5, 1.0, 2.0)
 LEAST_EPISTEMIC_WEIGHT = 1e-3
-"""Weight of the epistemic part that is always there: the total never ignores it."""
+"""Weight of the epistemic part that is always there, relative to the spread of the aleatoric one."""
+LEAST_ALEATORIC_WEIGHT = 1e-2
+LEAST_SPREAD = 1e-9
+FUSION_GATE = 2.0
+"""Standard errors by which the epistemic part must explain held-out residuals better."""
 
 
 def aleatoric_variance(sharp: PredictiveDistribution) -> Float[Tensor, " agent"]:
-    """Variance of the outcome that would be left if the parameters were known.
+    r"""Uncertainty of the outcome that would be left if the parameters were known.
 
-    Classes: :math:`1 - \\sum_c p_c^2`, the expected squared residual. Numbers: their mean variance.
+    Classes: :math:`1 - \max_c p_c`, the error rate of the best guess (Bayes error), which ranks
+    errors as the top probability does. Numbers: their mean variance.
 
     Args:
         sharp: predictive distribution without what is not known of parameters and states.
     """
     if isinstance(sharp, Categorical):
-        return 1.0 - sharp.probabilities.square().sum(-1)
+        return 1.0 - sharp.confidence
     return sharp.variance.mean(-1)
 
 
@@ -59,30 +65,51 @@ class Fusion:
 
         Args:
             epistemic: scaled to [0, 1].
-            aleatoric: variance of the outcome.
+            aleatoric: of the outcome.
         """
         return self.intercept + self.epistemic * epistemic + self.aleatoric * aleatoric
 
 
 def fit_fusion(
-    epistemic: Float[Tensor, " row"], aleatoric: Float[Tensor, " row"], squared_error: Float[Tensor, " row"]
+    epistemic: Float[Tensor, " row"],
+    aleatoric: Float[Tensor, " row"],
+    squared_error: Float[Tensor, " row"],
+    agent: Int[Tensor, " row"],
 ) -> Fusion:
     """Non-negative least squares of held-out squared residuals on both parts (Lawson and Hanson
     1974).
+
+    The epistemic part has the weight of the fit if it explains residuals better by two standard
+    errors; else a weight so small that it orders only agents whose aleatoric parts are alike.
 
     Args:
         epistemic: of each held-out row, scaled to [0, 1].
         aleatoric: of each row.
         squared_error: of its forecast.
+        agent: of each row.
     """
     if len(squared_error) < 10:
         return Fusion()
-    design = torch.stack([torch.ones_like(epistemic), epistemic, aleatoric], 1)
+    level, least = _non_negative_fit([aleatoric], squared_error)
+    joint, weights = _non_negative_fit([aleatoric, epistemic], squared_error)
+    # What is always there: the total never ignores the epistemic part, and never drowns in it.
+    spread = max(float(aleatoric.std()), LEAST_SPREAD) / max(float(epistemic.std()), LEAST_SPREAD)
+    least_weight = LEAST_EPISTEMIC_WEIGHT * min(spread, 1.0)
+    aleatoric_weight = max(least[1], LEAST_ALEATORIC_WEIGHT)
+    alone = Fusion(least[0], least_weight * aleatoric_weight, aleatoric_weight)
+    gain = (squared_error - level).square() - (squared_error - joint).square()
+    if min(weights[1:]) <= 0 or float(gain.mean()) <= FUSION_GATE * clustered_error(gain, agent):
+        return alone
+    return Fusion(weights[0], min(weights[2], weights[1]), weights[1])
+
+
+def _non_negative_fit(
+    parts: Sequence[Float[Tensor, " row"]], squared_error: Float[Tensor, " row"]
+) -> tuple[Float[Tensor, " row"], list[float]]:
+    """Fitted values, and the weights of a constant and of each part."""
+    design = torch.stack([torch.ones_like(squared_error), *parts], 1)
     weights, _ = nnls(design.cpu().numpy(), squared_error.cpu().numpy())
-    aleatoric_weight = max(float(weights[2]), 1e-2)
-    # The aleatoric part carries the sharpness of the forecast: the epistemic one may add to it, not drown it.
-    epistemic_weight = min(float(weights[1]), aleatoric_weight) + LEAST_EPISTEMIC_WEIGHT
-    return Fusion(float(weights[0]), epistemic_weight, aleatoric_weight)
+    return design @ torch.as_tensor(weights).to(design), weights.tolist()
 
 
 @dataclass(frozen=True)
