@@ -51,12 +51,44 @@ def test_coverage_is_met_on_exchangeable_outcomes(make, coverage):
     assert coverage - spread < hits / trials < coverage + 1 / held + spread
 
 
-def test_scores_are_one_less_the_probability_or_the_largest_standardised_error():
+def test_scores_are_expected_ranks_or_the_largest_standardised_error():
     distribution = Categorical(torch.tensor([[0.7, 0.3], [0.2, 0.8]]).double().log())
     scores = conformal_scores(distribution, torch.tensor([[1.0, 0.0], [1.0, 0.0]]).double())
-    assert scores.tolist() == pytest.approx([0.3, 0.8])
+    # Classes by 1 - p: .2 (mass .8), .3 (.7), .7 (.3), .8 (.2), of 2 in all.
+    assert scores.tolist() == pytest.approx([(0.8 + 0.7) / 2, 1.0])
     gaussian = Gaussian(torch.tensor([[0.0, 1.0]]), torch.tensor([[4.0, 0.25]]))
     assert conformal_scores(gaussian, torch.tensor([[6.0, 2.0]])).tolist() == pytest.approx([3.0])
+
+
+def test_ranks_are_taken_among_forecasts_of_the_same_block():
+    distribution, outcome = classes(30, torch.Generator().manual_seed(1))
+    block = torch.arange(30) % 2
+    scores = conformal_scores(distribution, outcome, block)
+    for one in (0, 1):
+        alone = conformal_scores(distribution.select(block == one), outcome[block == one])
+        assert torch.equal(scores[block == one], alone)
+
+
+def test_sets_of_one_agent_are_adaptive():
+    p = torch.tensor([[0.15, 0.6, 0.05, 0.2]]).double()
+    assert conformal_sets(Categorical(p.log()), 0.8).tolist() == [[False, True, False, True]]
+    assert conformal_sets(Categorical(p.log()), 0.95).tolist() == [[True, True, False, True]]
+
+
+def test_coverage_holds_when_all_forecasts_become_wider():
+    """A threshold on 1 - p learned among sharp forecasts covers too little where all are wide."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(8_000, 3, generator=generator, dtype=torch.float64)
+    sharpness = torch.where(torch.arange(8_000) < 4_000, 4.0, 1.0).unsqueeze(1)
+    distribution = Categorical((sharpness * logits).log_softmax(-1))
+    label = torch.multinomial(distribution.probabilities, 1, generator=generator)[:, 0]
+    outcome = torch.nn.functional.one_hot(label, 3).double()
+    first = torch.arange(8_000) < 4_000
+    scores = conformal_scores(distribution.select(first), outcome[first])
+    inside = is_inside(distribution.select(~first), outcome[~first], conformal_threshold(scores, 0.9))
+    assert 0.88 < float(inside.double().mean()) < 0.92
+    plain = 1.0 - (distribution.probabilities * outcome).sum(-1)
+    assert float((plain[~first] <= plain[first].quantile(0.9)).double().mean()) < 0.8
 
 
 def test_threshold_is_an_order_statistic():

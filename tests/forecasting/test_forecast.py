@@ -40,12 +40,12 @@ def numbers(**changes):
 
 
 def test_classes_are_named_with_their_probability():
-    forecast = classes(coverage=0.6)
+    forecast = classes(coverage=0.96)
     frame = forecast.to_frame()
     assert frame["prediction"].to_list() == ["no", "yes"]
     assert frame["p(yes)"].to_list() == pytest.approx([0.1, 0.6])
     assert frame["confidence"].to_list() == pytest.approx([0.9, 0.6])
-    assert frame["set"].to_list() == [["no"], ["no", "yes"]]  # the threshold is 0.6
+    assert frame["set"].to_list() == [["no"], ["no", "yes"]]  # expected ranks .45 and 1; .75 and .95
     assert frame["time"].to_list() == [4, 4]
     assert forecast.prediction.tolist() == [0, 1]
     assert forecast.interval is None
@@ -82,7 +82,7 @@ def test_without_a_coverage_there_is_no_set_and_none_in_the_frame():
 
 def test_a_prediction_set_of_any_coverage_can_be_had_afterwards():
     assert classes().prediction_set(0.3).tolist() == [[True, False], [False, True]]
-    assert classes().prediction_set(0.95).tolist() == [[True, True], [True, True]]
+    assert classes().prediction_set(0.995).tolist() == [[True, True], [True, True]]
     assert numbers().prediction_set(0.995).isinf().all()
     assert numbers().prediction_set(0.5).shape == (2, 2, 2)
 

@@ -4,6 +4,14 @@ Split conformal prediction (Vovk, Gammerman and Shafer 2005): with n held-out sc
 every outcome whose score is at most their :math:`\lceil (n+1) \gamma \rceil`-th smallest. The
 coverage is guaranteed on average over agents if held-out and future outcomes are exchangeable; over
 time they are not quite.
+
+The score of a class is the rank of its :math:`1 - p` among those that the forecasts of the same
+time expect,
+
+.. math:: F_t(s) = \frac{1}{N} \sum_{i,c} p_{ic} 1[1 - p_{ic} \le s]
+
+so that a trend which makes all forecasts sharper or wider moves the sets with it. For one agent
+these are the adaptive sets of Romano, Sesia and Candes (2020).
 """
 
 from __future__ import annotations
@@ -13,10 +21,12 @@ from numbers import Real
 
 import torch
 
-from sphunc._typing import Bool, Float, Tensor
+from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution
 
+ROUNDING = 1e-9
+"""Scores that differ by less are the same."""
 CAVEATS = {
     "origins": "coverage holds on average if the outcomes to come resemble those of the held-out times; "
     "it is not guaranteed when the population drifts",
@@ -26,19 +36,44 @@ CAVEATS = {
 }
 
 
+def expected_rank(distribution: Categorical, score: Float[Tensor, "row *class"]) -> Float[Tensor, "row *class"]:
+    """Share of the probability of all forecasts that lies on classes with at most this score.
+
+    Args:
+        distribution: forecasts of one time.
+        score: 1 - p of some of their classes.
+    """
+    p = distribution.probabilities.flatten()
+    order = (1.0 - p).argsort()
+    scores = (1.0 - p)[order].contiguous()
+    mass = p[order].cumsum(0) / p.sum()
+    place = torch.searchsorted(scores, score.contiguous() + ROUNDING, right=True) - 1
+    return mass[place.clamp(min=0)]
+
+
 def conformal_scores(
-    distribution: PredictiveDistribution, outcome: Float[Tensor, "row output"]
+    distribution: PredictiveDistribution,
+    outcome: Float[Tensor, "row output"],
+    block: Int[Tensor, " row"] | None = None,
 ) -> Float[Tensor, " row"]:
-    """Nonconformity: 1 - p of the class that came, or the largest standardised error of the
+    """Nonconformity: expected rank of the class that came, or the largest standardised error of the
     numbers.
 
     Args:
         distribution: held-out forecasts.
         outcome: what came, indicators or numbers.
+        block: rows that were forecast together; all of them by default.
     """
-    if isinstance(distribution, Categorical):
-        return 1.0 - (distribution.probabilities * outcome).sum(-1)
-    return ((outcome - distribution.mean).abs() / distribution.variance.sqrt()).amax(-1)
+    if not isinstance(distribution, Categorical):
+        return ((outcome - distribution.mean).abs() / distribution.variance.sqrt()).amax(-1)
+    score = 1.0 - (distribution.probabilities * outcome).sum(-1)
+    if block is None:
+        return expected_rank(distribution, score)
+    ranks = torch.zeros_like(score)
+    for one in block.unique():
+        rows = block == one
+        ranks[rows] = expected_rank(distribution.select(rows), score[rows])
+    return ranks
 
 
 def conformal_threshold(scores: Float[Tensor, " row"], coverage: object) -> float:
@@ -65,16 +100,18 @@ def _checked_coverage(coverage: object) -> float:
     return share
 
 
-def conformal_sets(distribution: Categorical, threshold: float) -> Bool[Tensor, "*batch class"]:
+def conformal_sets(distribution: Categorical, threshold: float) -> Bool[Tensor, "row class"]:
     """Classes whose score is at most the threshold; the most probable class is always in.
 
     Args:
-        distribution: forecasts.
+        distribution: forecasts of one time.
         threshold: of :func:`conformal_threshold`.
     """
     p = distribution.probabilities
     top = torch.nn.functional.one_hot(p.argmax(-1), p.shape[-1]).bool()
-    return (1.0 - p <= threshold) | top
+    if math.isinf(threshold):
+        return torch.ones_like(top)
+    return (expected_rank(distribution, 1.0 - p) <= threshold + ROUNDING) | top
 
 
 def conformal_intervals(distribution: Gaussian, threshold: float) -> Float[Tensor, "*batch number 2"]:

@@ -680,7 +680,7 @@ def _calibrated(
     if has_changed:
         temperature = Temperature(centre=temperature.centre)
     tempered = pooled.tempered(temperature.of(total))
-    scores = conformal_scores(tempered, held.held.outcome).sort().values
+    scores = conformal_scores(tempered, held.held.outcome, held.held.block).sort().values
     comparison = _compare(held, weight, final)
     return FittedModel(final, one_step, weight, fusion, temperature, scores, held_out, comparison)
 
