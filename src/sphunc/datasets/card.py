@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sphunc.datasets.reading import Reading
+from sphunc.datasets.tables import DatasetTables
 from sphunc.errors import DataError
 
 MOST_FAULTS_SHOWN = 20
@@ -15,7 +15,7 @@ MOST_FAULTS_SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetCard:
-    """The papers of a data set. Nothing is ever downloaded: ``obtain`` tells how to get the files oneself.
+    """The papers of a data set. Nothing is ever downloaded: ``obtain`` says how to get the files oneself.
 
     Attributes:
         name: the name that :func:`sphunc.load_dataset` takes.
@@ -27,7 +27,7 @@ class DatasetCard:
         layout: the trees that are understood, one per line.
         redistributable: False where the terms forbid passing the data on.
         expected: counts by release and quantity: those that the owners publish, and those that were counted once on
-            the public files, so that another copy can be held beside them.
+            the public files, so that another copy can be held against them.
         checksums: SHA-256 of public files, by release and file name.
     """
 
@@ -58,16 +58,27 @@ class Dataset:
 
     card: DatasetCard
     options: type
-    read: Callable[[Path, Any], Reading]
+    read: Callable[[Path, Any], DatasetTables]
 
 
 def refuse(card: DatasetCard, where: Path | str, fault: str) -> NoReturn:
-    """Raise the error for a tree that is not the data set, with everything needed to get the right one."""
+    """Raise the error for a tree that is not the data set, with everything needed to get the right one.
+
+    Args:
+        card: of the data set.
+        where: the path that was given.
+        fault: what is wrong with it.
+    """
     raise DataError(f"{where}: {fault}\n{card.papers()}")
 
 
 def refuse_faults(what: str, faults: Sequence[str]) -> None:
-    """Raise one error that lists the faults, the first 20 in full; do nothing when there are none."""
+    """Raise one error that lists the faults, the first 20 in full; do nothing when there are none.
+
+    Args:
+        what: what has the faults.
+        faults: one sentence each.
+    """
     if not faults:
         return
     lines = [f"  {fault}" for fault in faults[:MOST_FAULTS_SHOWN]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from hashlib import sha256
@@ -11,9 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sphunc.datasets.assembly import assembled
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
-from sphunc.datasets.reading import Reading
+from sphunc.datasets.tables import DatasetTables
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.io import SUFFIXES, read_tables
@@ -24,7 +23,7 @@ NAMES = ("pheme", "snare", "amigos", "financial", "collaboration")
 def load_dataset(name: str, root: str | PathLike[str], *, strict: bool = False, **options: Any) -> TemporalHypergraph:
     """Read one of the paper's data sets from its official files. Nothing is downloaded.
 
-    What was found is held beside the counts and checksums of the public release; the result carries both in
+    What was found is held against the counts and checksums of the public release; the result carries both in
     ``attributes["dataset"]`` (counts, expected, differences, licence, citation).
 
     Args:
@@ -36,25 +35,43 @@ def load_dataset(name: str, root: str | PathLike[str], *, strict: bool = False, 
         options: what the data set takes; see its options class, e.g. :class:`sphunc.datasets.pheme.PhemeOptions`.
 
     Raises:
-        DataError: the folder is missing or holds something else; the message tells where to get the data.
+        DataError: the folder is missing or holds something else; the message says where to get the data.
         ArgumentError: an option is unknown or has a value that is not allowed.
     """
     dataset = _dataset(name)
-    chosen = _options(dataset, options)
+    card = dataset.card
+    _check_options(dataset, options)
+    chosen = dataset.options(**options)
     path = Path(root).expanduser()
     if not path.exists():
-        refuse(dataset.card, path, "does not exist")
-    if _holds_tables(path):
-        return _own_tables(dataset.card, path, options)
-    reading = dataset.read(path, chosen)
-    differing = [*_count_differences(dataset.card, reading), *_checksum_differences(dataset.card, reading, path)]
-    if strict and differing:
-        shown = "\n".join(f"  {line}" for line in differing)
+        refuse(card, path, "does not exist")
+    if _holds_table(path, "features") and _holds_table(path, "groups"):
+        if options:
+            raise ArgumentError(f"{path} holds tables, which take no options of {name}; got {', '.join(options)}")
+        return read_tables(path)
+
+    tables = dataset.read(path, chosen)
+    expected = tables.expected
+    if expected is None:
+        expected = card.expected.get(tables.release, {})
+    differences = [*_count_differences(tables, expected), *_checksum_differences(card, tables.release, path)]
+    if strict and differences:
+        shown = "\n".join(f"  {line}" for line in differences)
         raise DataError(
-            f"{path}: {name} {reading.release} differs from the public release\n{shown}\n"
+            f"{path}: {name} {tables.release} differs from the public release\n{shown}\n"
             "  Get the complete release, or pass strict=False to use this part of it."
         )
-    return assembled(reading, {"dataset": _papers(dataset.card, reading, differing)})
+    papers = {
+        "name": name,
+        "release": tables.release,
+        "licence": card.licence,
+        "citation": card.citation,
+        "counts": dict(tables.counts),
+        "expected": dict(expected),
+        "differences": differences,
+        "notes": list(tables.notes),
+    }
+    return tables.to_hypergraph({"dataset": papers})
 
 
 def card(name: str) -> DatasetCard:
@@ -64,58 +81,33 @@ def card(name: str) -> DatasetCard:
 
 def _dataset(name: str) -> Dataset:
     if name not in NAMES:
-        near = get_close_matches(str(name), NAMES, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = "".join(f" Did you mean {near!r}?" for near in get_close_matches(str(name), NAMES, n=1))
         raise DataError(
             f"there is no data set {name!r}; known: {', '.join(NAMES)}.{hint} For your own: sphunc.read_tables"
         )
     return import_module(f"sphunc.datasets.{name}").DATASET
 
 
-def _holds_tables(path: Path) -> bool:
-    return all(any((path / f"{table}{suffix}").is_file() for suffix in SUFFIXES) for table in ("features", "groups"))
-
-
-def _own_tables(card: DatasetCard, path: Path, options: dict[str, Any]) -> TemporalHypergraph:
-    if options:
-        raise ArgumentError(f"{path} holds tables, which take no options of {card.name}; got {', '.join(options)}")
-    return read_tables(path)
-
-
-def _options(dataset: Dataset, options: dict[str, Any]) -> Any:
+def _check_options(dataset: Dataset, options: Mapping[str, object]) -> None:
     allowed = {field.name: field.default for field in fields(dataset.options)}
-    if unknown := sorted(options.keys() - allowed.keys()):
-        shown = ", ".join(f"{option}={default!r}" for option, default in allowed.items())
-        raise ArgumentError(f"{dataset.card.name} has no option {unknown[0]!r}; options and defaults: {shown}")
-    return dataset.options(**options)
+    for option in sorted(options.keys() - allowed.keys()):
+        shown = ", ".join(f"{name}={default!r}" for name, default in allowed.items())
+        raise ArgumentError(f"{dataset.card.name} has no option {option!r}; options and defaults: {shown}")
 
 
-def _expected(card: DatasetCard, reading: Reading) -> dict[str, int]:
-    return dict(card.expected.get(reading.release, {}) if reading.expected is None else reading.expected)
+def _holds_table(path: Path, table: str) -> bool:
+    return any((path / f"{table}{suffix}").is_file() for suffix in SUFFIXES)
 
 
-def _count_differences(card: DatasetCard, reading: Reading) -> Iterator[str]:
-    for quantity, expected in _expected(card, reading).items():
-        found = reading.counts.get(quantity, 0)
-        if found != expected:
-            yield f"{quantity}: {found} found, {expected} expected"
+def _count_differences(tables: DatasetTables, expected: Mapping[str, int]) -> Iterator[str]:
+    for quantity, count in expected.items():
+        found = tables.counts.get(quantity, 0)
+        if found != count:
+            yield f"{quantity}: {found} found, {count} expected"
 
 
-def _checksum_differences(card: DatasetCard, reading: Reading, root: Path) -> Iterator[str]:
-    for name, published in card.checksums.get(reading.release, {}).items():
-        found = next((path for path in sorted(root.rglob(name)) if path.is_file()), None) if root.is_dir() else None
-        if found is not None and sha256(found.read_bytes()).hexdigest() != published:
-            yield f"{name}: SHA-256 is not that of the public file, {published[:12]}..."
-
-
-def _papers(card: DatasetCard, reading: Reading, differing: list[str]) -> dict[str, Any]:
-    return {
-        "name": card.name,
-        "release": reading.release,
-        "licence": card.licence,
-        "citation": card.citation,
-        "counts": dict(reading.counts),
-        "expected": _expected(card, reading),
-        "differences": differing,
-        "notes": list(reading.notes),
-    }
+def _checksum_differences(card: DatasetCard, release: str, root: Path) -> Iterator[str]:
+    for name, published in card.checksums.get(release, {}).items():
+        for path in sorted(root.rglob(name))[:1]:
+            if sha256(path.read_bytes()).hexdigest() != published:
+                yield f"{name}: SHA-256 is not that of the public file, {published[:12]}..."

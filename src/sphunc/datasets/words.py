@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -24,27 +24,36 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def bucket(word: str, buckets: int) -> tuple[int, int]:
-    """Return the column and the sign (+1 or -1) of a word; Python's own ``hash`` changes from run to run."""
+    """Return the column and the sign (+1 or -1) of a word; Python's own ``hash`` changes from run to run.
+
+    Args:
+        word: the word.
+        buckets: number of columns.
+    """
     number = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
-    return (number >> 1) % buckets, 1 if number & 1 else -1
+    sign = 2 * (number & 1) - 1
+    return (number >> 1) % buckets, sign
 
 
-def hashed_words(texts: Iterable[str], buckets: int) -> np.ndarray:
-    r"""Signed word counts of each text in ``buckets`` columns, divided by the root of its number of words.
+def hashed_words(texts: Sequence[str], buckets: int) -> np.ndarray:
+    r"""Signed word counts of each text, divided by the root of its number of words.
 
     .. math:: v_b = n^{-1/2} \sum_{w : h(w) = b} s(w)
 
     The random signs make inner products between texts unbiased by collisions (Weinberger et al. 2009).
+
+    Args:
+        texts: one per row of the result.
+        buckets: number of columns of the result.
     """
-    rows = []
-    for text in texts:
-        row = np.zeros(buckets, dtype=np.float32)
+    counts = np.zeros((len(texts), buckets))
+    for row, text in zip(counts, texts, strict=True):
         found = words(text)
         for word in found:
             column, sign = bucket(word, buckets)
             row[column] += sign
-        rows.append(row / np.sqrt(max(len(found), 1)))
-    return np.stack(rows) if rows else np.zeros((0, buckets), dtype=np.float32)
+        row /= np.sqrt(max(len(found), 1))
+    return counts
 
 
 def word_columns(buckets: int) -> list[str]:

@@ -1,11 +1,10 @@
-"""Format-true miniature AMIGOS: invented signals in the layout of Data_Preprocessed, and an .xlsx made by hand."""
+"""Format-true miniature AMIGOS: invented signals in the layout of Data_Preprocessed, and an .xlsx of viewing groups."""
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 import numpy as np
+import openpyxl
 import pytest
 from scipy.io import savemat
 
@@ -57,44 +56,19 @@ def write_person(folder: Path, person: int, seconds: int = 40) -> Path:
     return path
 
 
-def write_xlsx(path: Path, sheets: dict[str, list[list[str]]], inline: bool = False) -> None:
-    """Write text cells, shared or inline; an empty text is left out, as spreadsheet programs do."""
-    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-    rel = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    shared: list[str] = []
+def write_xlsx(path: Path, sheets: dict[str, list[list[object]]]) -> None:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as book:
-        names = [f'<sheet name="{name}" sheetId="{i}" r:id="rId{i}"/>' for i, name in enumerate(sheets, start=1)]
-        book.writestr(
-            "xl/workbook.xml", f'<workbook {main} xmlns:r="{rel}"><sheets>{"".join(names)}</sheets></workbook>'
-        )
-        links = [f'<Relationship Id="rId{i}" Target="worksheets/sheet{i}.xml"/>' for i in range(1, len(sheets) + 1)]
-        book.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{''.join(links)}</Relationships>")
-        for i, rows in enumerate(sheets.values(), start=1):
-            lines = []
-            for r, row in enumerate(rows, start=1):
-                cells = []
-                for c, text in enumerate(row):
-                    place = f"{chr(65 + c)}{r}"
-                    if not text:
-                        continue
-                    if text.replace(".", "").isdigit():
-                        cells.append(f'<c r="{place}"><v>{text}</v></c>')
-                    elif inline:
-                        cells.append(f'<c r="{place}" t="inlineStr"><is><t>{escape(text)}</t></is></c>')
-                    else:
-                        shared.append(text)
-                        cells.append(f'<c r="{place}" t="s"><v>{len(shared) - 1}</v></c>')
-                lines.append(f'<row r="{r}">{"".join(cells)}</row>')
-            book.writestr(
-                f"xl/worksheets/sheet{i}.xml", f"<worksheet {main}><sheetData>{''.join(lines)}</sheetData></worksheet>"
-            )
-        if shared:
-            items = "".join(f"<si><t>{escape(text)}</t></si>" for text in shared)
-            book.writestr("xl/sharedStrings.xml", f"<sst {main}>{items}</sst>")
+    book.save(path)
+    book.close()
 
 
-ORDER = [["Session", "UserID(s)", "Video_Number"], ["1", "7,1, 9", "17"], ["2", "32.0", "18"], ["3", "", "19"]]
+ORDER = [["Session", "UserID(s)", "Video_Number"], [1, "7,1, 9", 17], [2, 32.0, 18], [3, None, 19]]
 
 
 @pytest.fixture

@@ -3,27 +3,21 @@ from pathlib import Path
 
 import pytest
 
-from sphunc.datasets.amigos.sheet import KNOWN_GROUPS, read_sheet, viewing_groups
-from sphunc.errors import DataError
+from sphunc.datasets.amigos.sheet import KNOWN_GROUPS, viewing_groups
+from sphunc.errors import DataError, MissingExtraError
 
 
-@pytest.mark.parametrize("inline", [True, False])
-def test_cells_shared_or_inline_with_gaps(tmp_path: Path, xlsx_writer: Callable[..., None], inline: bool) -> None:
-    rows = [["name", "", "b & c"], ["", "3.5", ""], ["x", "y", "z"]]
-    xlsx_writer(tmp_path / "book.xlsx", {"one": [["other"]], "two": rows}, inline=inline)
-    assert read_sheet(tmp_path / "book.xlsx", "two") == [["name", "", "b & c"], ["", "3.5"], ["x", "y", "z"]]
+def test_people_as_text_and_as_numbers_below_other_rows(tmp_path: Path, xlsx_writer: Callable[..., None]) -> None:
+    path = tmp_path / "Experiment_Data.xlsx"
+    rows = [["Orders"], [None, " UserID(s) "], ["s1", "P07, P01,2,16"], ["s2", 5], ["s3", 12.0], ["s4", "3.0, 4.0"]]
+    xlsx_writer(path, {"Other": [["x"]], "Long_Videos_Order": rows})
+    assert viewing_groups(path) == [(7, 1, 2, 16), (5,), (12,), (3, 4)]
 
 
-def test_sheet_written_by_a_spreadsheet_program(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    sheet = book.active
-    sheet.title = "Long_Videos_Order"
-    for row in (["", "UserID(s)"], ["s1", "P07, P01,2,16"], ["s2", 5], ["s3", 12.0]):
-        sheet.append(row)
-    book.save(tmp_path / "Experiment_Data.xlsx")
-    book.close()
-    assert viewing_groups(tmp_path / "Experiment_Data.xlsx") == [(7, 1, 2, 16), (5,), (12,)]
+def test_without_openpyxl_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "sphunc\[xlsx\]"'):
+        viewing_groups(tmp_path / "Experiment_Data.xlsx")
 
 
 def test_groups_of_the_sheet(amigos: Path) -> None:

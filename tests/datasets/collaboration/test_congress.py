@@ -29,31 +29,31 @@ def congress(tmp_path: Path) -> Path:
 
 def test_congresses_with_roster_and_statistics(congress: Path) -> None:
     assert is_congress(congress)
-    reading = read_congress(congress, chamber="H", outcome="ideology", smallest=1)
-    assert sorted(set(reading.features["time"])) == [103, 104]
-    assert reading.counts["roster rows"] == 11
-    assert reading.counts["seats listed twice"] == 1
-    assert reading.groups.filter(pl.col("group") == "committee 106").height == 1
-    assert reading.counts["seated members with statistics"] == 6
+    tables = read_congress(congress, chamber="H", outcome="ideology", smallest=1)
+    assert sorted(set(tables.features["time"])) == [103, 104]
+    assert tables.counts["roster rows"] == 11
+    assert tables.counts["seats listed twice"] == 1
+    assert tables.groups.filter(pl.col("group") == "committee 106").height == 1
+    assert tables.counts["seated members with statistics"] == 6
 
 
 def test_ideology_is_cut_within_a_congress_and_is_no_feature(congress: Path) -> None:
-    reading = read_congress(congress, chamber="H", outcome="ideology", smallest=1)
-    assert reading.outcomes.filter(pl.col("time") == 103).sort("agent")["outcome"].to_list() == [
+    tables = read_congress(congress, chamber="H", outcome="ideology", smallest=1)
+    assert tables.outcomes.filter(pl.col("time") == 103).sort("agent")["outcome"].to_list() == [
         "left",
         "centre",
         "right",
     ]
-    assert reading.outcomes.filter(pl.col("time") == 104).height == 2  # NA is no outcome
-    assert "ideol1" not in reading.features.columns
-    assert "republican" in reading.features.columns
+    assert tables.outcomes.filter(pl.col("time") == 104).height == 2  # NA is no outcome
+    assert "ideol1" not in tables.features.columns
+    assert "republican" in tables.features.columns
 
 
 def test_party_is_no_feature_of_itself(congress: Path) -> None:
-    reading = read_congress(congress, chamber="H", outcome="party", smallest=1)
-    assert reading.class_names == ("Democrat", "Republican", "other")
-    assert "republican" not in reading.features.columns
-    assert reading.features["closeness"].null_count() == reading.features.height
+    tables = read_congress(congress, chamber="H", outcome="party", smallest=1)
+    assert tables.class_names == ("Democrat", "Republican", "other")
+    assert "republican" not in tables.features.columns
+    assert tables.features["closeness"].null_count() == tables.features.height
 
 
 def test_faults_are_named(congress: Path) -> None:

@@ -9,9 +9,9 @@ from sphunc.datasets.collaboration.papers import (
     Paper,
     in_years,
     metadata_file,
+    paper_tables,
     read_metadata,
     split_authors,
-    tables,
 )
 from sphunc.errors import DataError
 
@@ -72,23 +72,23 @@ def test_family_is_told_by_the_id() -> None:
 
 
 def test_groups_are_papers_and_outcome_the_family_of_the_year() -> None:
-    reading = tables(PAPERS, buckets=4, min_papers=1, smallest=1, release="aan")
-    assert reading.groups.select("time", "group").unique().height == 4
-    outcome = {(t, a): o for t, a, o in reading.outcomes.iter_rows()}
+    tables = paper_tables(PAPERS, buckets=4, min_papers=1, smallest=1, release="aan")
+    assert tables.groups.select("time", "group").unique().height == 4
+    outcome = {(t, a): o for t, a, o in tables.outcomes.iter_rows()}
     assert outcome[2000, "Fen, Cy"] == "workshop"
     assert outcome[1999, "Hill, Ada"] == "acl"  # one paper each so far: the alphabet decides
-    assert reading.counts["authors"] == 3
-    assert reading.counts["authorships"] == 8
+    assert tables.counts["authors"] == 3
+    assert tables.counts["authorships"] == 8
 
 
 def test_features_use_nothing_later() -> None:
-    whole = tables(PAPERS, buckets=4, min_papers=1, smallest=1, release="aan").features
-    early = tables(PAPERS[:3], buckets=4, min_papers=1, smallest=1, release="aan").features
+    whole = paper_tables(PAPERS, buckets=4, min_papers=1, smallest=1, release="aan").features
+    early = paper_tables(PAPERS[:3], buckets=4, min_papers=1, smallest=1, release="aan").features
     assert whole.filter(pl.col("time") < 2001).sort("time", "agent").equals(early.sort("time", "agent"))
 
 
 def test_counts_so_far() -> None:
-    features = tables(PAPERS, buckets=4, min_papers=1, smallest=1, release="aan").features
+    features = paper_tables(PAPERS, buckets=4, min_papers=1, smallest=1, release="aan").features
     row = features.row(by_predicate=(pl.col("agent") == "Hill, Ada") & (pl.col("time") == 2000), named=True)
     import math
 
@@ -99,6 +99,6 @@ def test_counts_so_far() -> None:
 
 
 def test_rare_authors_and_years_can_be_left_out() -> None:
-    reading = tables(PAPERS, buckets=4, min_papers=3, smallest=1, release="aan")
-    assert set(reading.features["agent"]) == {"Hill, Ada"}
+    tables = paper_tables(PAPERS, buckets=4, min_papers=3, smallest=1, release="aan")
+    assert set(tables.features["agent"]) == {"Hill, Ada"}
     assert [paper.year for paper in in_years(PAPERS, (2000, 2001))] == [2000, 2001]

@@ -3,10 +3,9 @@ import pytest
 
 from sphunc.datasets.financial.windows import (
     FEATURES,
-    classes,
     daily_returns,
     enough,
-    quantity,
+    quantile_classes,
     split_windows,
     window_features,
 )
@@ -53,19 +52,19 @@ def test_no_feature_and_no_class_sees_the_future(windows: np.ndarray) -> None:
     assert np.array_equal(before[:, :6], after[:, :6])
     assert not np.allclose(before[:, 6:], after[:, 6:])
     for thresholds in ("cross-section", "reference"):
-        cut = [classes(quantity(f, "volatility"), 5, thresholds, 3) for f in (before, after)]
+        cut = [quantile_classes(f[..., FEATURES.index("volatility")], 5, thresholds, 3) for f in (before, after)]
         assert np.array_equal(cut[0][:, :6], cut[1][:, :6])
 
 
 def test_cross_section_classes_are_even_at_every_time(windows: np.ndarray) -> None:
-    cut = classes(quantity(window_features(windows), "return"), 5, "cross-section", 1)
+    cut = quantile_classes(window_features(windows)[..., FEATURES.index("return")], 5, "cross-section", 1)
     for column in cut.T:
         assert np.bincount(column).tolist() == [8] * 5
 
 
 def test_reference_classes_keep_their_thresholds() -> None:
     values = np.array([[0.0, 10.0], [1.0, 0.2], [2.0, np.nan], [3.0, 1.9]])
-    assert classes(values, 2, "reference", 1).tolist() == [[0, 1], [0, 0], [1, -1], [1, 1]]
+    assert quantile_classes(values, 2, "reference", 1).tolist() == [[0, 1], [0, 0], [1, -1], [1, 1]]
 
 
 def test_windows_with_too_few_days_are_unknown(windows: np.ndarray) -> None:

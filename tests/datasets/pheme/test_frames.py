@@ -7,6 +7,7 @@ import pytest
 from sphunc.datasets.pheme import frames
 from sphunc.datasets.pheme.threads import Thread, collect, threads
 from sphunc.datasets.pheme.tree import files
+from sphunc.datasets.tables import carried
 
 
 @pytest.fixture
@@ -73,9 +74,9 @@ def test_outcome_is_the_most_frequent_of_the_bin(made: list[Thread]) -> None:
     assert table.rows() == [(0, "7", "comment")]  # one each: the later decides
 
 
-def test_carry_repeats_the_last_row(made: list[Thread]) -> None:
+def test_carried_features_repeat_the_last_row(made: list[Thread]) -> None:
     tweets = frames.tweet_frame(made, agents="tweets", bins=10, clock="thread")
     features = frames.features(tweets, agents="tweets", buckets=2)
-    carried = frames.carry(features, 10, "thread")
-    assert carried.filter(pl.col("agent") == "100").height == 10
-    assert carried.filter(pl.col("agent") == "201").height == 1
+    table = carried(features, frames.edges(10, "thread"))
+    assert table.filter(pl.col("agent") == "100").height == 10
+    assert table.filter(pl.col("agent") == "201").height == 1

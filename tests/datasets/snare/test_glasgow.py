@@ -55,5 +55,5 @@ def test_incomplete_files_are_named(tmp_path: Path) -> None:
 
 def test_r_files_need_rdata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "rdata", None)
-    with pytest.raises(MissingExtraError, match="pip install rdata"):
+    with pytest.raises(MissingExtraError, match=r'pip install "sphunc\[siena\]"'):
         read_r(tmp_path / "Glasgow-friendship.RData")

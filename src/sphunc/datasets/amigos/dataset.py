@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from sphunc.datasets.amigos.recordings import LONG_VIDEOS, Recording, read_recor
 from sphunc.datasets.amigos.sheet import EXPERIMENT_DATA, KNOWN_GROUPS, viewing_groups
 from sphunc.datasets.amigos.signals import BASELINE_SECONDS, RATE, feature_names, video_features
 from sphunc.datasets.card import Dataset, DatasetCard, refuse, refuse_faults
-from sphunc.datasets.reading import Reading, at_least, choose, large_groups
+from sphunc.datasets.tables import OUTCOME_SCHEMA, DatasetTables, at_least, choose, large_groups
 from sphunc.errors import ArgumentError
 
 SEGMENT_SECONDS = 20
@@ -23,7 +23,8 @@ CLASSES = (
     "high valence, low arousal",
     "high valence, high arousal",
 )
-SELF_THRESHOLD, OUTSIDE_THRESHOLD = 5.0, 0.0
+SELF_THRESHOLD = 5.0  # ratings from 1 to 9
+OUTSIDE_THRESHOLD = 0.0  # ratings from -1 to 1
 _NO_LONG_VIDEOS = 3  # P08, P24, P28
 
 CARD = DatasetCard(
@@ -73,71 +74,99 @@ class AmigosOptions:
             raise ArgumentError("outcome='self' rates whole videos; with times='segments' pass outcome='external'")
 
 
-def read(root: Path, options: AmigosOptions) -> Reading:
-    """Read the recordings of the long videos and the viewing groups."""
-    files = recording_files(root) if root.is_dir() else {}
+def read(root: Path, options: AmigosOptions) -> DatasetTables:
+    """Read the recordings of the long videos and the viewing groups.
+
+    Args:
+        root: folder of the data set.
+        options: how recordings become tables.
+    """
+    files = recording_files(root)
     if not files:
         refuse(CARD, root, "holds no Data_Preprocessed_P*.mat")
     recordings = _recordings(files, options.leave_out)
-    rows = [row for recording in recordings for row in _rows(recording, options)]
-    if not any(row["values"] is not None for row in rows):
+    features = []
+    outcomes = []
+    for recording in recordings:
+        _add_rows(recording, options, features, outcomes)
+    if not features:
         refuse(CARD, root, f"no file holds a recording of a long video ({', '.join(LONG_VIDEOS)})")
-    people, note = _groups(root, {recording.person for recording in recordings})
-    agents = tuple(_name(person) for person in files if person not in options.leave_out)
-    return replace(_tables(rows, people, options), counts=_counts(files, recordings), notes=(note,), agents=agents)
+    schema = {"time": pl.Int64, "agent": pl.String, **dict.fromkeys(feature_names(), pl.Float64)}
+    table = pl.DataFrame(features, schema=schema, orient="row").fill_nan(None)
+    present = {recording.person for recording in recordings}
+    people, note = _viewing_groups(root, present)
+    return DatasetTables(
+        features=table,
+        groups=large_groups(_memberships(table, people, options.same_setting), 2),
+        outcomes=pl.DataFrame(outcomes, schema=OUTCOME_SCHEMA, orient="row"),
+        class_names=CLASSES,
+        release="preprocessed",
+        counts=_counts(files, recordings),
+        agents=tuple(_agent(person) for person in files if person not in options.leave_out),
+        notes=(note,),
+    )
 
 
 def _recordings(files: dict[int, Path], leave_out: Sequence[int]) -> list[Recording]:
-    recordings, faults = [], []
+    recordings = []
+    faults = []
     for person, path in files.items():
+        if person in leave_out:
+            continue
         try:
-            found = read_recordings(path, person) if person not in leave_out else []
-            recordings += [recording for recording in found if recording.video in LONG_VIDEOS]
+            videos = read_recordings(path, person)
         except ValueError as error:
             faults.append(f"{path}: {error}; unpack it anew, or pass leave_out=({person},)")
+            continue
+        recordings += [recording for recording in videos if recording.video in LONG_VIDEOS]
     refuse_faults("AMIGOS", faults)
     return recordings
 
 
-def _rows(recording: Recording, options: AmigosOptions) -> list[dict[str, object]]:
-    """Return one row per time: its features (None where there is no signal) and its class (None where not rated)."""
-    video = LONG_VIDEOS.index(recording.video)
-    values = _segments(recording.samples, options.baseline)
+def _add_rows(
+    recording: Recording, options: AmigosOptions, features: list[list[object]], outcomes: list[tuple[int, str, str]]
+) -> None:
+    """Add a row per time to ``features`` where there is a signal, and to ``outcomes`` where there is a rating."""
+    agent = _agent(recording.person)
+    video = LONG_VIDEOS.index(recording.video) + 1
+    values = np.zeros((0, 0))
+    if recording.samples is not None and len(recording.samples) > (BASELINE_SECONDS + 1) * RATE:
+        values = video_features(recording.samples, SEGMENT_SECONDS, baseline=options.baseline)
     if options.times == "videos":
-        outcome = own_quadrant(recording.own) if options.outcome == "self" else outside_quadrant(recording.outside)
-        mean = None if values is None else _mean(values)
-        return [{"time": video + 1, "agent": _name(recording.person), "values": mean, "outcome": outcome}]
-    rated = {int(row[0]): row[None] for row in recording.outside} if recording.outside is not None else {}
-    count = max(0 if values is None else len(values), max(rated, default=0))
-    return [
-        {
-            "time": 1000 * (video + 1) + segment,
-            "agent": _name(recording.person),
-            "values": values[segment - 1] if values is not None and segment <= len(values) else None,
-            "outcome": outside_quadrant(rated.get(segment)),
-        }
-        for segment in range(1, count + 1)
-    ]
+        if len(values):
+            features.append([video, agent, *_known_mean(values)])
+        rated = {video: own_quadrant(recording.own)}
+        if options.outcome == "external":
+            rated = {video: outside_quadrant(recording.outside)}
+    else:
+        first = 1000 * video
+        for segment, row in enumerate(values, start=1):
+            features.append([first + segment, agent, *row])
+        rated = {}
+        if recording.outside is not None:
+            rated = {first + int(row[0]): outside_quadrant(row[None]) for row in recording.outside}
+    outcomes += [(time, agent, quadrant) for time, quadrant in rated.items() if quadrant is not None]
 
 
-def _segments(samples: np.ndarray | None, baseline: bool) -> np.ndarray | None:
-    if samples is None or len(samples) <= (BASELINE_SECONDS + 1) * RATE:
-        return None
-    return video_features(samples, SEGMENT_SECONDS, baseline=baseline)
-
-
-def _mean(values: np.ndarray) -> np.ndarray:
+def _known_mean(values: np.ndarray) -> np.ndarray:
     """Mean over the segments where a feature is known; NaN where it is known in none."""
     known = ~np.isnan(values)
-    return np.where(known.any(0), np.where(known, values, 0).sum(0) / np.maximum(known.sum(0), 1), np.nan)
+    total = np.where(known, values, 0).sum(0)
+    return np.where(known.any(0), total / np.maximum(known.sum(0), 1), np.nan)
 
 
-def _name(person: int) -> str:
+def _agent(person: int) -> str:
     return f"P{person:02d}"
 
 
 def quadrant(valence: float, arousal: float, threshold: float) -> str | None:
-    """Return the class of a rating; None where one of the two is not known."""
+    """Return the class of a rating; None where one of the two is not known.
+
+    Args:
+        valence: how pleasant.
+        arousal: how exciting.
+        threshold: what is above it is high.
+    """
     if np.isnan(valence) or np.isnan(arousal):
         return None
     return CLASSES[2 * (valence > threshold) + (arousal > threshold)]
@@ -145,7 +174,9 @@ def quadrant(valence: float, arousal: float, threshold: float) -> str | None:
 
 def own_quadrant(own: np.ndarray | None) -> str | None:
     """Return the class of a self-assessment, whose first two numbers are arousal and valence, 1 to 9."""
-    return None if own is None or len(own) < 2 else quadrant(own[1], own[0], SELF_THRESHOLD)
+    if own is None or len(own) < 2:
+        return None
+    return quadrant(own[1], own[0], SELF_THRESHOLD)
 
 
 def outside_quadrant(outside: np.ndarray | None) -> str | None:
@@ -156,46 +187,28 @@ def outside_quadrant(outside: np.ndarray | None) -> str | None:
     return quadrant(valence, arousal, OUTSIDE_THRESHOLD)
 
 
-def _groups(root: Path, present: set[int]) -> tuple[list[tuple[str, ...]], str]:
-    sheet = next(iter(sorted(root.rglob(EXPERIMENT_DATA))), None)
-    people = viewing_groups(sheet) if sheet is not None else KNOWN_GROUPS
-    note = (
-        f"viewing groups from {EXPERIMENT_DATA}"
-        if sheet is not None
-        else (f"viewing groups from the list of a public loader, because {EXPERIMENT_DATA} is not there; not confirmed")
-    )
-    shared = [tuple(_name(person) for person in group if person in present) for group in people if len(group) > 1]
-    return [group for group in shared if len(group) > 1], note
+def _viewing_groups(root: Path, present: set[int]) -> tuple[list[list[str]], str]:
+    """Return the agents of each viewing group, and where the groups come from."""
+    people: Sequence[tuple[int, ...]] = KNOWN_GROUPS
+    note = f"viewing groups from the list of a public loader, because {EXPERIMENT_DATA} is not there; not confirmed"
+    for sheet in sorted(root.rglob(EXPERIMENT_DATA))[:1]:
+        people = viewing_groups(sheet)
+        note = f"viewing groups from {EXPERIMENT_DATA}"
+    groups = [[_agent(person) for person in group if person in present] for group in people]
+    return [group for group in groups if len(group) > 1], note
 
 
-def _tables(rows: list[dict[str, object]], people: list[tuple[str, ...]], options: AmigosOptions) -> Reading:
-    names = feature_names()
-    seen = [row for row in rows if row["values"] is not None]
-    matrix = np.stack([np.asarray(row["values"]) for row in seen])
-    keys = {"time": [row["time"] for row in seen], "agent": [row["agent"] for row in seen]}
-    features = pl.DataFrame({**keys, **{name: matrix[:, i] for i, name in enumerate(names)}})
-    rated = [row for row in rows if row["outcome"] is not None]
-    schema = {"time": pl.Int64, "agent": pl.String, "outcome": pl.String}
-    return Reading(
-        features=features.with_columns(pl.col(pl.Float64).fill_nan(None)),
-        groups=large_groups(_memberships(features, people, options.same_setting), 2),
-        outcomes=pl.DataFrame([[row[name] for name in schema] for row in rated], schema=schema, orient="row"),
-        class_names=CLASSES,
-        release="preprocessed",
-    )
-
-
-def _memberships(features: pl.DataFrame, people: list[tuple[str, ...]], same_setting: bool) -> pl.DataFrame:
+def _memberships(features: pl.DataFrame, people: list[list[str]], same_setting: bool) -> pl.DataFrame:
     """Return a group per time for those of a viewing group who were recorded then."""
-    setting = {person: f"viewing group {number + 1}" for number, group in enumerate(people) for person in group}
-    there = features.select("time", "agent")
+    setting = {person: f"viewing group {number}" for number, group in enumerate(people, start=1) for person in group}
     group = pl.col("agent").replace_strict(setting, default=None, return_dtype=pl.String).alias("group")
-    together = there.with_columns(group)
+    together = features.select("time", group, "agent")
     shared = together.drop_nulls()
     if same_setting:
-        kind = pl.when(pl.col("group").is_null()).then(pl.lit("alone")).otherwise(pl.lit("in a group")).alias("group")
+        alone = pl.col("group").is_null()
+        kind = pl.when(alone).then(pl.lit("alone")).otherwise(pl.lit("in a group")).alias("group")
         shared = pl.concat([shared, together.with_columns(kind)])
-    return shared.select("time", "group", "agent")
+    return shared
 
 
 def _counts(files: dict[int, Path], recordings: list[Recording]) -> dict[str, int]:

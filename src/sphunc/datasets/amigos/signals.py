@@ -8,13 +8,14 @@ from scipy import signal
 RATE = 128  # samples per second of Data_Preprocessed
 BASELINE_SECONDS = 5
 CHANNELS = ("AF3", "F7", "F3", "FC5", "T7", "P7", "O1", "O2", "P8", "T8", "FC6", "F4", "F8", "AF4")
-ECG, GSR = (14, 15), 16
+ECG = (14, 15)
+GSR = 16
 BANDS = {"theta": (4.0, 8.0), "alpha": (8.0, 13.0), "beta": (13.0, 30.0), "gamma": (30.0, 45.0)}
 HEART = ("heart_rate", "heart_sdnn", "heart_rmssd")
 SKIN = ("skin_mean", "skin_sd", "skin_slope", "skin_rises")
 FASTEST_BEAT = 0.3  # seconds between R peaks at 200 beats per minute
-# Skin responses last seconds; a rise counts when it lifts the smoothed signal by a twentieth of its own range.
-_SKIN_SMOOTHING, _RISE = 0.5, 0.05
+SKIN_SMOOTHING = 0.5  # seconds; skin responses last longer
+SMALLEST_RISE = 0.05  # share of the range of the smoothed signal
 
 
 def feature_names() -> list[str]:
@@ -31,14 +32,16 @@ def band_powers(eeg: np.ndarray) -> np.ndarray:
     Returns:
         channels x bands; NaN for a channel that has a NaN, is flat, or is shorter than a second.
     """
-    n, channels = eeg.shape
-    if n < RATE:
+    samples, channels = eeg.shape
+    if samples < RATE:
         return np.full((channels, len(BANDS)), np.nan)
-    broken = np.isnan(eeg).any(0) | (np.ptp(np.nan_to_num(eeg), axis=0) == 0)
-    frequency, density = signal.welch(np.nan_to_num(eeg), fs=RATE, nperseg=min(2 * RATE, n), axis=0)
+    whole = np.nan_to_num(eeg)
+    broken = np.isnan(eeg).any(0) | (np.ptp(whole, axis=0) == 0)
+    frequency, density = signal.welch(whole, fs=RATE, nperseg=min(2 * RATE, samples), axis=0)
     powers = [density[(frequency >= low) & (frequency < high)].mean(0) for low, high in BANDS.values()]
-    powers = np.where(broken[:, None], 1.0, np.stack(powers, axis=1))
-    return np.where(broken[:, None], np.nan, np.log(powers))
+    powers = np.stack(powers, axis=1)
+    powers[broken] = np.nan
+    return np.log(powers)
 
 
 def r_peaks(ecg: np.ndarray) -> np.ndarray:
@@ -46,8 +49,10 @@ def r_peaks(ecg: np.ndarray) -> np.ndarray:
 
     The QRS complex is the steepest part of the heart beat, so that neither the sign of the lead nor its drift matters.
     """
-    filtered = signal.sosfiltfilt(signal.butter(2, (5, 20), "bandpass", fs=RATE, output="sos"), ecg)
-    energy = np.convolve(np.gradient(filtered) ** 2, np.ones(RATE // 10) / (RATE // 10), mode="same")
+    band_pass = signal.butter(2, (5, 20), "bandpass", fs=RATE, output="sos")
+    slope = np.gradient(signal.sosfiltfilt(band_pass, ecg))
+    width = RATE // 10
+    energy = np.convolve(slope**2, np.ones(width) / width, mode="same")
     distance = int(FASTEST_BEAT * RATE)
     peaks, _ = signal.find_peaks(energy, distance=distance)
     if len(peaks) < 2:
@@ -59,12 +64,13 @@ def r_peaks(ecg: np.ndarray) -> np.ndarray:
 
 def heart(ecg: np.ndarray) -> np.ndarray:
     """Beats per minute, SDNN and RMSSD in milliseconds, from the first lead that is whole; NaN with under 3 beats."""
+    unknown = np.full(len(HEART), np.nan)
     usable = [lead for lead in ecg.T if not np.isnan(lead).any() and np.ptp(lead) > 0]
     if not usable or len(usable[0]) < 2 * RATE:
-        return np.full(len(HEART), np.nan)
+        return unknown
     intervals = np.diff(r_peaks(usable[0])) / RATE
     if len(intervals) < 2:
-        return np.full(len(HEART), np.nan)
+        return unknown
     changes = np.diff(intervals)
     return np.array([60 / intervals.mean(), 1000 * intervals.std(), 1000 * np.sqrt(np.mean(changes**2))])
 
@@ -75,10 +81,12 @@ def skin(gsr: np.ndarray) -> np.ndarray:
         return np.full(len(SKIN), np.nan)
     seconds = np.arange(len(gsr)) / RATE
     slope = np.polyfit(seconds - seconds.mean(), gsr, 1)[0]
-    width = int(_SKIN_SMOOTHING * RATE)
+    width = int(SKIN_SMOOTHING * RATE)
     smooth = np.convolve(gsr, np.ones(width) / width, mode="valid")
-    rises = signal.find_peaks(smooth, prominence=_RISE * np.ptp(smooth))[0] if np.ptp(smooth) > 0 else ()
-    return np.array([gsr.mean(), gsr.std(), slope, 60 * len(rises) / seconds[-1]])
+    rises = 0
+    if np.ptp(smooth) > 0:
+        rises = len(signal.find_peaks(smooth, prominence=SMALLEST_RISE * np.ptp(smooth))[0])
+    return np.array([gsr.mean(), gsr.std(), slope, 60 * rises / seconds[-1]])
 
 
 def segment_features(samples: np.ndarray) -> np.ndarray:
@@ -88,10 +96,14 @@ def segment_features(samples: np.ndarray) -> np.ndarray:
 
 
 def video_features(samples: np.ndarray, seconds: int, *, baseline: bool) -> np.ndarray:
-    """Return the features of each segment of ``seconds``, segments x features, after the 5 s baseline.
+    """Return the features of each segment after the 5 s baseline, segments x features.
 
-    With ``baseline`` the log powers of the baseline are subtracted, channel by channel, so that they tell the change
-    that the film made. A last piece shorter than half a segment is left out, unless it is all there is.
+    A last piece shorter than half a segment is left out, unless it is all there is.
+
+    Args:
+        samples: ``joined_data`` of a video, samples x 17.
+        seconds: length of a segment.
+        baseline: subtract the log powers of the baseline, channel by channel, to get the change that the film made.
     """
     before, film = np.split(samples, [BASELINE_SECONDS * RATE])
     length = seconds * RATE

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
 from sphunc.datasets.collaboration.congress import ROSTERS, is_congress, read_congress
-from sphunc.datasets.collaboration.papers import in_years, metadata_file, read_metadata, tables
-from sphunc.datasets.collaboration.triples import is_cornell, read_triples
-from sphunc.datasets.reading import Reading, at_least, choose
+from sphunc.datasets.collaboration.cornell import is_cornell, read_meetings
+from sphunc.datasets.collaboration.papers import in_years, metadata_file, paper_tables, read_metadata
+from sphunc.datasets.tables import DatasetTables, at_least, choose
 from sphunc.errors import ArgumentError, DataError
 
 CARD = DatasetCard(
@@ -80,29 +80,36 @@ class CollaborationOptions:
             raise ArgumentError(f"years={self.years!r}; give (first, last)")
 
 
-def read(root: Path, options: CollaborationOptions) -> Reading:
-    """Read whichever layout is there."""
+def read(root: Path, options: CollaborationOptions) -> DatasetTables:
+    """Read whichever layout is there.
+
+    Args:
+        root: folder of the data set, or its metadata file.
+        options: how papers or committees become tables.
+    """
+    smallest = options.smallest_group
     metadata = metadata_file(root)
     try:
         if metadata is not None:
             return _read_aan(metadata, options)
-        if root.is_dir() and is_cornell(root):
-            return read_triples(root, width=options.step, smallest=options.smallest_group)
+        if is_cornell(root):
+            return read_meetings(root, width=options.step, smallest=smallest)
         if is_congress(root):
-            return read_congress(
-                root, chamber=options.chamber, outcome=options.outcome, smallest=options.smallest_group
-            )
+            return read_congress(root, chamber=options.chamber, outcome=options.outcome, smallest=smallest)
     except DataError as error:
         refuse(CARD, root, str(error))
     return refuse(CARD, root, "holds neither papers nor committees")
 
 
-def _read_aan(path: Path, options: CollaborationOptions) -> Reading:
+def _read_aan(path: Path, options: CollaborationOptions) -> DatasetTables:
     papers = in_years(read_metadata(path), options.years)
     if not papers:
         raise ArgumentError(f"years={options.years!r}: {path.name} has no paper in these years")
-    release = "aan" if options.years is None else f"aan {options.years[0]}-{options.years[1]}"
-    return tables(
+    release = "aan"
+    if options.years is not None:
+        first, last = options.years
+        release = f"aan {first}-{last}"
+    return paper_tables(
         papers,
         buckets=options.buckets,
         min_papers=options.min_papers,

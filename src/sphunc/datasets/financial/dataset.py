@@ -9,9 +9,17 @@ import numpy as np
 import polars as pl
 
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
-from sphunc.datasets.financial.prices import NO_SECTOR, Prices, layout, read_rsr, read_stocknet, read_table_folder
-from sphunc.datasets.financial.windows import FEATURES, classes, daily_returns, quantity, split_windows, window_features
-from sphunc.datasets.reading import Reading, at_least, choose, large_groups
+from sphunc.datasets.financial.prices import (
+    NO_SECTOR,
+    Prices,
+    layout,
+    read_rsr,
+    read_stocknet,
+    read_table_folder,
+    rsr_market,
+)
+from sphunc.datasets.financial.windows import FEATURES, daily_returns, quantile_classes, split_windows, window_features
+from sphunc.datasets.tables import DatasetTables, at_least, choose, large_groups
 from sphunc.errors import DataError
 
 _FIVE = ("lowest", "low", "middle", "high", "highest")
@@ -75,46 +83,60 @@ class FinancialOptions:
             at_least(name, getattr(self, name), least)
 
 
-def read(root: Path, options: FinancialOptions) -> Reading:
-    """Read whichever layout is there, and cut it into windows."""
-    found = layout(root) if root.is_dir() else None
+def read(root: Path, options: FinancialOptions) -> DatasetTables:
+    """Read whichever layout is there, and cut it into windows.
+
+    Args:
+        root: folder of the data set.
+        options: how prices become tables.
+    """
+    found = layout(root)
+    if found is None:
+        refuse(CARD, root, "holds no prices")
+    release = {"stocknet": "stocknet", "table": "tables"}.get(found, found)
     try:
         if found == "stocknet":
-            prices, release = read_stocknet(root), "stocknet"
-        elif found == "rsr":
-            prices = read_rsr(root, options.market)
-            release = f"rsr {options.market or next(root.glob('*_close_norm_*.npz')).name.partition('_')[0]}"
+            prices = read_stocknet(root)
         elif found == "table":
-            prices, release = read_table_folder(root), "tables"
+            prices = read_table_folder(root)
         else:
-            refuse(CARD, root, "holds no prices")
+            prices = read_rsr(root, options.market)
+            release = f"rsr {rsr_market(root, options.market)}"
     except DataError as error:
-        if CARD.obtain in str(error):
-            raise
         refuse(CARD, root, str(error))
-    return tables(prices, release, options)
+    return price_tables(prices, release, options)
 
 
-def tables(prices: Prices, release: str, options: FinancialOptions) -> Reading:
-    """Return features, groups and outcomes per window; everything of a window is known on its last day."""
+def price_tables(prices: Prices, release: str, options: FinancialOptions) -> DatasetTables:
+    """Return features, groups and outcomes per window; everything of a window is known on its last day.
+
+    Args:
+        prices: daily prices and sectors.
+        release: name of the release.
+        options: how prices become tables.
+    """
     windows = split_windows(daily_returns(prices.close), options.window)
-    if windows.shape[1] < 2:
+    count = windows.shape[1]
+    if count < 2:
         raise DataError(f"{len(prices.days)} days make fewer than 2 windows of {options.window}; give window= smaller")
     features = window_features(windows)
-    cut = classes(quantity(features, options.outcome), options.classes, options.thresholds, options.reference)
-    ends = [prices.days[options.window * (w + 1)] for w in range(windows.shape[1])]
+    classified = features[..., FEATURES.index(options.outcome)]
+    classes = quantile_classes(classified, options.classes, options.thresholds, options.reference)
     names = class_names(options.classes)
+    last_days = prices.days[options.window :: options.window][:count]
+
     present = ~np.isnan(features[..., 0])
-    keys = _keys(prices, ends, present)
-    labels = [names[c] for c in cut[present]]
-    return Reading(
+    ticker, window = np.nonzero(present)
+    keys = pl.DataFrame({"time": [last_days[w] for w in window], "agent": [prices.tickers[t] for t in ticker]})
+    outcomes = pl.Series("outcome", [names[c] for c in classes[present]], dtype=pl.String)
+    return DatasetTables(
         features=keys.with_columns(pl.Series(name, features[present][:, i]) for i, name in enumerate(FEATURES)),
         groups=large_groups(_sector_groups(keys, prices), options.smallest_group),
-        outcomes=keys.with_columns(pl.Series("outcome", labels, dtype=pl.String)),
+        outcomes=keys.with_columns(outcomes),
         class_names=names,
         release=release,
-        counts=_counts(prices, len(ends)),
-        times=tuple(ends),
+        counts=_counts(prices, count),
+        times=last_days,
         agents=prices.tickers,
         notes=(f"{options.outcome} per window, thresholds: {options.thresholds}",),
     )
@@ -122,30 +144,27 @@ def tables(prices: Prices, release: str, options: FinancialOptions) -> Reading:
 
 def class_names(count: int) -> tuple[str, ...]:
     """Return the names of the quantile classes, in order; five have words, others numbers."""
-    return _FIVE if count == len(_FIVE) else tuple(f"quantile {i + 1} of {count}" for i in range(count))
-
-
-def _keys(prices: Prices, ends: list, present: np.ndarray) -> pl.DataFrame:
-    ticker, window = np.nonzero(present)
-    return pl.DataFrame({"time": [ends[w] for w in window], "agent": [prices.tickers[t] for t in ticker]})
+    if count == len(_FIVE):
+        return _FIVE
+    return tuple(f"quantile {i + 1} of {count}" for i in range(count))
 
 
 def _sector_groups(keys: pl.DataFrame, prices: Prices) -> pl.DataFrame:
     """Return a group per sector and window: the stocks of the sector that were traded then. "n/a" is no sector."""
     named = {ticker: sector for ticker, sector in prices.sectors.items() if sector.strip().lower() not in NO_SECTOR}
     sector = pl.col("agent").replace_strict(named, default=None, return_dtype=pl.String).alias("group")
-    return keys.with_columns(sector).drop_nulls().select("time", "group", "agent")
+    return keys.with_columns(sector).drop_nulls()
 
 
 def _counts(prices: Prices, windows: int) -> dict[str, int]:
-    known = {prices.sectors.get(ticker) for ticker in prices.tickers} - {None}
+    sectors = [prices.sectors[ticker] for ticker in prices.tickers if ticker in prices.sectors]
     return {
         "stocks": len(prices.tickers),
         "days": len(prices.days),
         "windows": windows,
-        "sectors": len(known),
+        "sectors": len(set(sectors)),
         "sectors named": len(set(prices.sectors.values())),
-        "stocks without sector": sum(ticker not in prices.sectors for ticker in prices.tickers),
+        "stocks without sector": len(prices.tickers) - len(sectors),
     }
 
 

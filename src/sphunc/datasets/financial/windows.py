@@ -26,7 +26,12 @@ def daily_returns(close: np.ndarray) -> np.ndarray:
 
 
 def split_windows(returns: np.ndarray, length: int) -> np.ndarray:
-    """Cut returns into whole windows, ``[tickers, windows, length]``; days after the last whole window are left out."""
+    """Cut returns into whole windows, ``[tickers, windows, length]``; days after the last whole window are left out.
+
+    Args:
+        returns: ``[tickers, days]``.
+        length: days per window.
+    """
     count = returns.shape[1] // length
     return returns[:, : count * length].reshape(len(returns), count, length)
 
@@ -40,12 +45,14 @@ def enough(windows: np.ndarray) -> np.ndarray:
 def window_features(windows: np.ndarray) -> np.ndarray:
     """Return features ``[tickers, windows, 10]`` in the order of ``FEATURES``; window w uses days up to its own end."""
     known = ~np.isnan(windows)
-    r, n = np.where(known, windows, 0.0), np.maximum(known.sum(-1), 1)
+    r = np.where(known, windows, 0.0)
+    n = np.maximum(known.sum(-1), 1)
     total = r.sum(-1)
     square = (r**2).sum(-1) / n
     centred = np.where(known, windows - (total / n)[..., None], 0.0)
-    spread = np.maximum((centred**2).sum(-1), np.finfo(float).tiny)
+    variation = np.maximum((centred**2).sum(-1), np.finfo(float).tiny)
     path = np.concatenate([np.zeros((*r.shape[:-1], 1)), r.cumsum(-1)], axis=-1)
+    usable = enough(windows)
     columns = [
         total,
         np.sqrt(square),
@@ -53,12 +60,12 @@ def window_features(windows: np.ndarray) -> np.ndarray:
         r.max(-1),
         r.min(-1),
         (r > 0).sum(-1) / n,
-        (centred[..., 1:] * centred[..., :-1]).sum(-1) / spread,
+        (centred[..., 1:] * centred[..., :-1]).sum(-1) / variation,
         (path - np.maximum.accumulate(path, axis=-1)).min(-1),
-        _past_mean(total, enough(windows)) * LOOK_BACK,
-        np.sqrt(_past_mean(square, enough(windows))),
+        _past_mean(total, usable) * LOOK_BACK,
+        np.sqrt(_past_mean(square, usable)),
     ]
-    return np.where(enough(windows)[..., None], np.stack(columns, axis=-1), np.nan)
+    return np.where(usable[..., None], np.stack(columns, axis=-1), np.nan)
 
 
 def _past_mean(values: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -71,24 +78,28 @@ def _past_sum(values: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.sliding_window_view(padded, LOOK_BACK, axis=1).sum(-1)
 
 
-def quantity(features: np.ndarray, outcome: str) -> np.ndarray:
-    """Return what the classes are cut from: the window's "return" or "volatility"."""
-    return features[..., FEATURES.index(outcome)]
-
-
-def classes(values: np.ndarray, count: int, thresholds: str, reference: int) -> np.ndarray:
+def quantile_classes(values: np.ndarray, count: int, thresholds: str, reference: int) -> np.ndarray:
     """Return classes 0 ... count - 1 by quantiles, -1 where the value is NaN, ``[tickers, windows]``.
 
-    "cross-section": quantiles over the tickers of the same window, so that a class says how a stock stands among the
-    others at that time. "reference": quantiles over the first ``reference`` windows, the same ever after. Neither uses
-    a value from after the window that it classifies (the reference windows themselves excepted: start testing later).
+    No threshold uses a value from after the window that it classifies (the reference windows themselves excepted:
+    start testing later).
+
+    Args:
+        values: what is classified, ``[tickers, windows]``.
+        count: number of classes.
+        thresholds: "cross-section" takes quantiles over the tickers of the same window, so that a class says how a
+            stock stands among the others at that time; "reference" those over the first windows, the same ever after.
+        reference: number of those first windows.
     """
     levels = np.arange(1, count) / count
-    found = np.full(values.shape, -1)
+    classes = np.full(values.shape, -1)
     for window in range(values.shape[1]):
-        basis = values[:, window] if thresholds == "cross-section" else values[:, :reference]
+        basis = values[:, window]
+        if thresholds == "reference":
+            basis = values[:, :reference]
         basis = basis[~np.isnan(basis)]
         known = ~np.isnan(values[:, window])
         if len(basis):
-            found[known, window] = np.searchsorted(np.quantile(basis, levels), values[known, window], side="right")
-    return found
+            quantiles = np.quantile(basis, levels)
+            classes[known, window] = np.searchsorted(quantiles, values[known, window], side="right")
+    return classes

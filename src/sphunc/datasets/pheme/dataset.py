@@ -5,18 +5,17 @@ from __future__ import annotations
 import tarfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
 
-import polars as pl
-
 from sphunc.datasets.card import Dataset, DatasetCard, refuse, refuse_faults
 from sphunc.datasets.pheme import frames
-from sphunc.datasets.pheme.threads import RUMOURS, STANCES, VERACITIES, Collected, Thread, collect, threads
+from sphunc.datasets.pheme.threads import STANCES, VERACITIES, Collected, Thread, collect, threads
 from sphunc.datasets.pheme.tree import ARCHIVES, files, is_archive
-from sphunc.datasets.reading import Reading, at_least, choose
+from sphunc.datasets.tables import DatasetTables, at_least, carried, choose
 from sphunc.errors import ArgumentError
 
 THREADS_PER_EVENT = {
@@ -120,14 +119,27 @@ class PhemeOptions:
             raise ArgumentError(f"links={self.links!r} needs agents='users': tweets do not follow each other")
 
 
-def read(root: Path, options: PhemeOptions) -> Reading:
-    """Read a release, folder or archive, into tables."""
+def read(root: Path, options: PhemeOptions) -> DatasetTables:
+    """Read a release, folder or archive, into tables.
+
+    Args:
+        root: the folder or archive.
+        options: how threads become tables.
+    """
     found = _collect(root)
     release = _release(root, found)
     made = threads(found)
     refuse_faults(f"{root}: PHEME {release}", found.faults)
-    made = _of_events(root, made, options.events)
-    _check_options(root, release, options)
+    if options.events is not None:
+        events = sorted({thread.event for thread in made})
+        for unknown in sorted(set(options.events).difference(events)):
+            raise ArgumentError(f"events has {unknown!r}, but {root} holds {', '.join(events)}")
+        made = [thread for thread in made if thread.event in options.events]
+    if release != "scheme":
+        for name, value in (("outcome", "stance"), ("links", "follow"), ("links", "both")):
+            if getattr(options, name) == value:
+                problem = f"{name}={value!r} needs the scheme release, but {root} holds the {release} release"
+                raise ArgumentError(problem)
     return _tables(made, found.stances, release, options)
 
 
@@ -143,7 +155,7 @@ def _collect(root: Path) -> Collected:
 def _release(root: Path, found: Collected) -> str:
     if not found.tweets:
         refuse(CARD, root, "holds no PHEME thread")
-    # rnr and veracity differ by one folder name only; a reaction alone looks like rnr.
+    # rnr and veracity differ by one folder name only; a reaction alone is taken for rnr.
     layouts = found.layouts - {"rnr"} or {"rnr"}
     if len(layouts) > 1:
         refuse(CARD, root, f"holds more than one release ({', '.join(sorted(layouts))}); give the folder of one")
@@ -153,75 +165,60 @@ def _release(root: Path, found: Collected) -> str:
     return layouts.pop()
 
 
-def _of_events(root: Path, made: list[Thread], events: Sequence[str] | None) -> list[Thread]:
-    present = sorted({thread.event for thread in made})
-    if unknown := sorted(set(events or ()) - set(present)):
-        raise ArgumentError(f"events has {unknown[0]!r}, but {root} holds {', '.join(present)}")
-    return [thread for thread in made if events is None or thread.event in events]
-
-
-def _check_options(root: Path, release: str, options: PhemeOptions) -> None:
-    if release == "scheme":
-        return
-    for name, value in (("outcome", "stance"), ("links", "follow"), ("links", "both")):
-        if getattr(options, name) == value:
-            raise ArgumentError(f"{name}={value!r} needs the scheme release, but {root} holds the {release} release")
-
-
-def _tables(made: list[Thread], stances: dict[str, str], release: str, options: PhemeOptions) -> Reading:
+def _tables(made: list[Thread], stances: dict[str, str], release: str, options: PhemeOptions) -> DatasetTables:
     tweets = frames.tweet_frame(made, agents=options.agents, bins=options.bins, clock=options.clock)
+    times = frames.edges(options.bins, options.clock)
     features = frames.features(tweets, agents=options.agents, buckets=options.buckets)
-    veracity = {thread.id: thread.veracity for thread in made}
-    labels, by = (stances, "tweet") if options.outcome == "stance" else (veracity, "thread")
-    outcomes = frames.outcomes(tweets, labels, by)
+    if options.outcome == "stance":
+        classes = STANCES
+        outcomes = frames.outcomes(tweets, stances, "tweet")
+    else:
+        veracity = {thread.id: thread.veracity for thread in made}
+        present = set(veracity.values())
+        classes = tuple(name for name in (*VERACITIES, "rumour") if name in present)
+        outcomes = frames.outcomes(tweets, veracity, "thread")
     if options.carry:
-        features, outcomes = (frames.carry(table, options.bins, options.clock) for table in (features, outcomes))
-    return Reading(
+        features = carried(features, times)
+        outcomes = carried(outcomes, times)
+    kinds = {"reply": "observed reply", "follow": "observed follow", "both": "observed reply and follow"}
+    expected = None
+    if options.events is not None:
+        asked = {f"threads of {event}" for event in options.events}
+        expected = {quantity: count for quantity, count in CARD.expected[release].items() if quantity in asked}
+    return DatasetTables(
         features=features,
         groups=frames.groups(tweets, members=options.members, smallest=options.smallest_group),
         outcomes=outcomes,
         influence=frames.links(made, agents=options.agents, kind=options.links),
-        influence_kind={"both": "observed reply and follow"}.get(options.links, f"observed {options.links}"),
-        class_names=_classes(options.outcome, set(veracity.values())),
+        influence_kind=kinds[options.links],
+        class_names=classes,
         release=release,
-        counts=_counts(made, stances, tweets, by_event=release != "scheme"),
-        expected=_expected(release, options.events),
-        times=tuple(frames.edges(options.bins, options.clock)),
+        counts=_counts(made, stances, release),
+        expected=expected,
+        times=tuple(times),
     )
 
 
-def _expected(release: str, events: Sequence[str] | None) -> dict[str, int] | None:
-    if events is None:
-        return None
-    asked = {f"threads of {event}" for event in events}
-    return {quantity: count for quantity, count in CARD.expected[release].items() if quantity in asked}
-
-
-def _classes(outcome: str, present: set[str]) -> tuple[str, ...]:
-    if outcome == "stance":
-        return STANCES
-    every = RUMOURS if "rumour" in present else VERACITIES
-    return tuple(name for name in every if name in present)
-
-
-def _counts(made: list[Thread], stances: dict[str, str], tweets: pl.DataFrame, by_event: bool) -> dict[str, int]:
-    present = set(tweets["tweet"])
+def _counts(made: list[Thread], stances: dict[str, str], release: str) -> dict[str, int]:
+    tweets = {one.id: one for thread in made for one in thread.tweets.values()}
+    annotated = sorted(tweets.keys() & stances.keys())
     counts = {
         "threads": len(made),
-        "tweets": len(present),
-        "users": len({t.user for thread in made for t in thread.tweets.values()}),
-        "annotated tweets": len(present & stances.keys()),
+        "tweets": len(tweets),
+        "users": len({one.user for one in tweets.values()}),
+        "annotated tweets": len(annotated),
         "reply links": sum(len(thread.links) for thread in made),
         "follow rows": sum(len(thread.follows) for thread in made),
         "tweets outside structure.json": sum(len(thread.attached) - thread.roots + 1 for thread in made),
         "threads with several roots": sum(thread.roots > 1 for thread in made),
     }
+    tallied = Counter[str]()
     for thread in made:
-        names = [f"threads {thread.veracity}"] + [f"threads of {thread.event}"] * by_event
-        counts.update({name: counts.get(name, 0) + 1 for name in names})
-    for tweet in sorted(present & stances.keys()):
-        counts[name] = counts.get(name := f"stance {stances[tweet]}", 0) + 1
-    return counts
+        tallied[f"threads {thread.veracity}"] += 1
+        if release != "scheme":
+            tallied[f"threads of {thread.event}"] += 1
+    tallied.update(f"stance {stances[tweet]}" for tweet in annotated)
+    return counts | tallied
 
 
 DATASET = Dataset(CARD, PhemeOptions, read)

@@ -7,8 +7,8 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ARCHIVES = (".tar.xz", ".tar.bz2", ".tar.gz", ".tgz", ".tbz2", ".txz", ".tar", ".zip")
 
@@ -21,11 +21,9 @@ _WANTED = re.compile(
 _VERACITY_SUFFIX = "-all-rnr-threads"
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadFile:
-    """One file of a thread: where it lies, and what its path says."""
+class ThreadFile(NamedTuple):
+    """What the path of a file of a thread says."""
 
-    path: str
     top: str
     layout: str
     part: str
@@ -46,16 +44,17 @@ def is_junk(path: str) -> bool:
 
 def place(path: str) -> ThreadFile | None:
     """Read a path: the release, event and thread that it belongs to, or None when it is no file we need."""
-    if is_junk(path):
-        return None
     match = _SCHEME.match(path) or _RUMOURS.match(path)
-    if match is None or not _WANTED.match(match["rest"]):
+    if is_junk(path) or match is None or not _WANTED.match(match["rest"]):
         return None
     event = match["event"].removesuffix(_VERACITY_SUFFIX)
-    # A single reaction does not tell rnr from veracity: only the event's suffix or the name of the source folder does.
-    plural = match["rest"].startswith("source-tweets/")
-    layout = "scheme" if match.re is _SCHEME else "veracity" if event != match["event"] or plural else "rnr"
-    return ThreadFile(path, match["top"], layout, match["part"], event, match["thread"], match["rest"])
+    layout = "rnr"
+    if match.re is _SCHEME:
+        layout = "scheme"
+    elif event != match["event"] or match["rest"].startswith("source-tweets/"):
+        # A reaction alone does not distinguish rnr from veracity: only these two do.
+        layout = "veracity"
+    return ThreadFile(match["top"], layout, match["part"], event, match["thread"], match["rest"])
 
 
 def is_stance_file(path: str) -> bool:
@@ -73,33 +72,25 @@ def files(root: Path) -> Iterator[tuple[str, bytes]]:
     if root.is_dir():
         yield from _folder_files(root)
     elif zipfile.is_zipfile(root):
-        yield from _zip_files(root)
+        with zipfile.ZipFile(root) as archive:
+            for name in sorted(filter(needed, archive.namelist())):
+                yield name, archive.read(name)
     else:
-        yield from _tar_files(root)
+        with tarfile.open(root) as archive:
+            for member in archive:
+                name = member.name.removeprefix("./")
+                if member.isfile() and needed(name) and (handle := archive.extractfile(member)) is not None:
+                    yield name, handle.read()
 
 
 def _folder_files(root: Path) -> Iterator[tuple[str, bytes]]:
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(names):
-            path = (Path(folder) / name).relative_to(root).as_posix()
+            file = Path(folder) / name
+            path = file.relative_to(root).as_posix()
             # A user may point at one event folder: its own name then carries the event.
             for candidate in (path, f"{root.name}/{path}"):
                 if needed(candidate):
-                    yield candidate, (Path(folder) / name).read_bytes()
+                    yield candidate, file.read_bytes()
                     break
-
-
-def _zip_files(root: Path) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(root) as archive:
-        for name in sorted(archive.namelist()):
-            if needed(name):
-                yield name, archive.read(name)
-
-
-def _tar_files(root: Path) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(root) as archive:
-        for member in archive:
-            name = member.name.removeprefix("./")
-            if member.isfile() and needed(name) and (handle := archive.extractfile(member)) is not None:
-                yield name, handle.read()

@@ -8,13 +8,27 @@ from pathlib import Path
 import numpy as np
 
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
-from sphunc.datasets.reading import Reading, at_least
 from sphunc.datasets.snare.glasgow import is_glasgow, read_glasgow, read_r
-from sphunc.datasets.snare.peers import CLASS_NAMES, tables
+from sphunc.datasets.snare.peers import CLASS_NAMES, study_tables
+from sphunc.datasets.tables import DatasetTables, at_least
 from sphunc.errors import DataError
 from sphunc.io import SienaStudy, decode, is_session, read_siena
 
-_GLASGOW_TOBACCO = {1: (127, 11, 12), 2: (112, 9, 25), 3: (98, 6, 33)}
+
+def _glasgow_counts() -> dict[str, int]:
+    """Counts of the Glasgow study: ties, pupils who were there, and answers on tobacco, per wave."""
+    counts = {"agents": 160, "waves": 3}
+    for wave, ties, present, *tobacco in (
+        (1, 587, 150, 127, 11, 12),  # one pupil of wave 1 names himself: 586 ties join different pupils
+        (2, 516, 146, 112, 9, 25),
+        (3, 497, 137, 98, 6, 33),
+    ):
+        counts[f"tie cells wave {wave}"] = ties
+        counts[f"present wave {wave}"] = present
+        for answer, count in zip(CLASS_NAMES["tobacco"], tobacco, strict=True):
+            counts[f"tobacco {answer} wave {wave}"] = count
+    return counts
+
 
 CARD = DatasetCard(
     name="snare",
@@ -40,18 +54,7 @@ CARD = DatasetCard(
     ),
     redistributable=False,
     expected={
-        "glasgow": {
-            "agents": 160,
-            "waves": 3,
-            # One pupil of wave 1 names himself: 586 ties join different pupils.
-            **{f"tie cells wave {wave}": count for wave, count in zip((1, 2, 3), (587, 516, 497), strict=True)},
-            **{f"present wave {wave}": count for wave, count in zip((1, 2, 3), (150, 146, 137), strict=True)},
-            **{
-                f"tobacco {name} wave {wave}": count
-                for wave, counts in _GLASGOW_TOBACCO.items()
-                for name, count in zip(CLASS_NAMES["tobacco"], counts, strict=True)
-            },
-        },
+        "glasgow": _glasgow_counts(),
         "s50": {"agents": 50, "waves": 3, "tie cells wave 1": 113, "tie cells wave 2": 116, "tie cells wave 3": 122},
     },
     checksums={
@@ -92,66 +95,70 @@ class SnareOptions:
         at_least("smallest_group", self.smallest_group, 1)
 
 
-def read(root: Path, options: SnareOptions) -> Reading:
-    """Read whichever layout is there."""
-    where = _place(root)
-    study, release = _study(where, options)
-    return tables(
+def read(root: Path, options: SnareOptions) -> DatasetTables:
+    """Read whichever layout is there.
+
+    Args:
+        root: a study, or the folder that holds it.
+        options: how the study becomes tables.
+    """
+    study, release = _study(_study_path(root), options)
+    return study_tables(
         study, outcome=options.outcome, network=options.network, smallest=options.smallest_group, release=release
     )
 
 
-def _study(where: Path, options: SnareOptions) -> tuple[SienaStudy, str]:
-    if is_glasgow(where):
-        return read_glasgow(where), "glasgow"
-    if where.suffix.lower() in {".rda", ".rdata"}:
-        return _rsiena(where), "s50"
+def _study(path: Path, options: SnareOptions) -> tuple[SienaStudy, str]:
+    """Return the study and the name of its release."""
+    if is_glasgow(path):
+        return read_glasgow(path), "glasgow"
+    if path.suffix.lower() in {".rda", ".rdata"}:
+        return _rsiena(path), "s50"
     try:
-        study = read_siena(where, group=options.group, missing=options.missing, ties=options.ties)
+        study = read_siena(path, group=options.group, missing=options.missing, ties=options.ties)
     except DataError as error:
-        refuse(CARD, where, str(error))
-    is_s50 = len(study.ids) == 50 and any(name.startswith("s50") for name in (*study.networks, *study.values))
-    return study, "s50" if is_s50 else "siena"
+        refuse(CARD, path, str(error))
+    names = (*study.networks, *study.values)
+    if len(study.ids) == 50 and any(name.startswith("s50") for name in names):
+        return study, "s50"
+    return study, "siena"
 
 
 def _rsiena(path: Path) -> SienaStudy:
     found = read_r(path)
-    names = ("s501", "s502", "s503", "s50a", "s50s")
-    if absent := [name for name in names if name not in found]:
+    waves = ("s501", "s502", "s503")
+    absent = [name for name in (*waves, "s50a", "s50s") if name not in found]
+    if absent:
         refuse(CARD, path, f"lacks {', '.join(absent)}")
-    network = decode(np.stack([found[name] for name in names[:3]]))
+    network = decode(np.stack([found[name] for name in waves]))
     ids = tuple(f"{i + 1:02d}" for i in range(network.tie.shape[1]))
     values = {"alcohol": found["s50a"].astype(float), "smoke": found["s50s"].astype(float)}
     return SienaStudy(ids, (1, 2, 3), {"s50": network}, values)
 
 
-def _place(root: Path) -> Path:
+def _study_path(root: Path) -> Path:
     """Return the folder or file to read: the root, or the one folder in it that holds networks and values."""
     if _holds_study(root):
         return root
-    below = [path for path in sorted(root.iterdir()) if _holds_study(path)] if root.is_dir() else []
-    complete = [path for path in below if _has_values(path)] or below
-    if len(complete) == 1:
-        return complete[0]
-    several = f"holds several studies ({', '.join(path.name for path in below)}); give the path of one"
-    return refuse(CARD, root, several if below else "holds no peer study")
+    below = [path for path in sorted(root.glob("*")) if _holds_study(path)]
+    with_values = [path for path in below if path.is_dir() and (is_glasgow(path) or not _sessions(path))]
+    candidates = with_values or below
+    if len(candidates) == 1:
+        return candidates[0]
+    if below:
+        names = ", ".join(path.name for path in below)
+        refuse(CARD, root, f"holds several studies ({names}); give the path of one")
+    return refuse(CARD, root, "holds no peer study")
 
 
 def _holds_study(path: Path) -> bool:
     if path.is_file():
-        return path.suffix.lower() in {".rda"} or (path.suffix == ".csv" and is_session(path))
-    if not path.is_dir():
-        return False
-    return (
-        is_glasgow(path)
-        or any(map(is_session, path.glob("*.csv")))
-        or any(path.glob("*.dat"))
-        or any(path.glob("*.net"))
-    )
+        return path.suffix.lower() == ".rda" or (path.suffix == ".csv" and is_session(path))
+    return is_glasgow(path) or _sessions(path) or any(path.glob("*.dat")) or any(path.glob("*.net"))
 
 
-def _has_values(path: Path) -> bool:
-    return path.is_dir() and (is_glasgow(path) or not any(map(is_session, path.glob("*.csv"))))
+def _sessions(path: Path) -> bool:
+    return any(is_session(file) for file in path.glob("*.csv"))
 
 
 DATASET = Dataset(CARD, SnareOptions, read)

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import sphunc
-from sphunc.datasets.collaboration.triples import is_cornell, read_triples
+from sphunc.datasets.collaboration.cornell import is_cornell, read_meetings
 
 
 @pytest.fixture
@@ -18,10 +18,10 @@ def cornell(tmp_path: Path) -> Path:
 
 def test_groups_and_counts_so_far(cornell: Path) -> None:
     assert is_cornell(cornell)
-    reading = read_triples(cornell, width=10, smallest=1)
-    assert reading.times == (10, 20, 30)
-    assert reading.counts == {"agents": 3, "groups": 3, "times": 3, "memberships": 6}
-    row = reading.features.row(by_predicate=(pl.col("agent") == "1") & (pl.col("time") == 20), named=True)
+    tables = read_meetings(cornell, width=10, smallest=1)
+    assert tables.times == (10, 20, 30)
+    assert tables.counts == {"agents": 3, "groups": 3, "times": 3, "memberships": 6}
+    row = tables.features.row(by_predicate=(pl.col("agent") == "1") & (pl.col("time") == 20), named=True)
     assert row["log_groups_now"] == pytest.approx(math.log1p(1))
     assert row["log_groups_so_far"] == pytest.approx(math.log1p(2))
     assert row["log_partners_so_far"] == pytest.approx(math.log1p(2))

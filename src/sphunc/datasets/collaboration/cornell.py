@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from sphunc.datasets.collaboration.papers import coauthors_so_far
-from sphunc.datasets.reading import Reading, large_groups
+from sphunc.datasets.collaboration.papers import log_count, partners_so_far
+from sphunc.datasets.tables import OUTCOME_SCHEMA, DatasetTables, large_groups
 from sphunc.io import read_cornell
 
 
@@ -16,25 +17,24 @@ def is_cornell(root: Path) -> bool:
     return any(root.glob("*-nverts.txt"))
 
 
-def read_triples(root: Path, *, width: int, smallest: int) -> Reading:
+def read_meetings(root: Path, *, width: int, smallest: int) -> DatasetTables:
     """Read the groups; features are counts of the agent's meetings up to each time, and there is no outcome.
 
-    ``width`` is the length of a time step in the units of the file.
+    Args:
+        root: folder of the files.
+        width: length of a time step in the units of the file.
+        smallest: fewest members of a group.
     """
     data = read_cornell(root, bin=width)
-    agent, group = data.hyperedge_index.tolist()
-    time = data.hyperedge_time.tolist()
-    rows = pl.DataFrame(
-        {
-            "time": [data.times[time[g]] for g in group],
-            "agent": [str(data.node_ids[a]) for a in agent],
-            "paper": [str(data.hyperedge_ids[g]) for g in group],
-        }
-    )
-    return Reading(
+    agents = np.array([str(agent) for agent in data.node_ids])
+    groups = np.array([str(group) for group in data.hyperedge_ids])
+    agent, group = data.hyperedge_index.numpy()
+    time = np.array(data.times)[data.hyperedge_time.numpy()]
+    rows = pl.DataFrame({"time": time[group], "agent": agents[agent], "paper": groups[group]})
+    return DatasetTables(
         features=_features(rows),
         groups=large_groups(rows.rename({"paper": "group"}), smallest),
-        outcomes=pl.DataFrame(schema={"time": pl.Int64, "agent": pl.String, "outcome": pl.String}),
+        outcomes=pl.DataFrame(schema=OUTCOME_SCHEMA),
         release="cornell",
         counts={
             "agents": data.num_nodes,
@@ -43,7 +43,7 @@ def read_triples(root: Path, *, width: int, smallest: int) -> Reading:
             "memberships": rows.height,
         },
         times=data.times,
-        agents=tuple(map(str, data.node_ids)),
+        agents=tuple(agents.tolist()),
         notes=("the layout has neither features nor outcomes; the features are counts of meetings so far",),
     )
 
@@ -51,10 +51,10 @@ def read_triples(root: Path, *, width: int, smallest: int) -> Reading:
 def _features(rows: pl.DataFrame) -> pl.DataFrame:
     now = rows.group_by("time", "agent").agg(pl.len().alias("now")).sort("agent", "time")
     so_far = now.with_columns(pl.col("now").cum_sum().over("agent").alias("so_far"))
-    return so_far.join(coauthors_so_far(rows), on=["time", "agent"], how="left").select(
+    return so_far.join(partners_so_far(rows), on=["time", "agent"], how="left").select(
         "time",
         "agent",
-        pl.col("now").cast(pl.Float64).log1p().alias("log_groups_now"),
-        pl.col("so_far").cast(pl.Float64).log1p().alias("log_groups_so_far"),
-        pl.col("met").fill_null(0).cast(pl.Float64).log1p().alias("log_partners_so_far"),
+        log_count("now", "log_groups_now"),
+        log_count("so_far", "log_groups_so_far"),
+        log_count("met", "log_partners_so_far"),
     )
