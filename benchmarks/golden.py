@@ -1,7 +1,8 @@
 """The figures that decide: SphUnc beside what a good analyst would run, on worlds, panels and real data.
 
-    python benchmarks/golden.py [--sets GLOB ...] [--systems NAME,NAME] [--no-effects] [--estimator default|quick|paper]
-                                [--jobs 2] [--out golden.json] [--compare earlier.json]
+    python benchmarks/golden.py [--sets GLOB ...] [--draws 5 6] [--systems NAME,NAME] [--no-effects]
+                                [--estimator default|quick|paper] [--jobs 2] [--out golden.json]
+                                [--compare earlier.json]
 
 Every set is fitted on the times up to its first test origin and forecast one step ahead from each test origin; rows are
 agents observed by the origin whose next outcome is observed. Printed per set: NLL of each system, gap of SphUnc to the
@@ -45,7 +46,6 @@ from sphunc.hypergraph import TemporalHypergraph, comembers
 Figures = dict[str, Any]
 DRAWS = (0, 1)
 WORLDS = ("snare", "financial", "pheme")
-WORLD_SEEDS = (0, 1)
 WORLD_TEST_ORIGINS = (9, 10)
 REAL: dict[str, tuple[str, str, dict[str, Any], tuple[int, ...]]] = {
     "real/glasgow": ("snare", "glasgow_peers", {}, (1,)),
@@ -106,10 +106,14 @@ def until(data: TemporalHypergraph, position: int) -> TemporalHypergraph:
     return data.until(position)
 
 
-def set_names() -> list[str]:
-    """Names of all sets, real ones also where their data are absent."""
-    worlds = [f"world/{preset}-{seed}" for preset in WORLDS for seed in WORLD_SEEDS]
-    panels = [f"panel/{process}-{draw}" for process in PANELS for draw in DRAWS]
+def set_names(draws: Sequence[int] = DRAWS) -> list[str]:
+    """Names of all sets, real ones also where their data are absent.
+
+    Args:
+        draws: of panels, and seeds of worlds.
+    """
+    worlds = [f"world/{preset}-{draw}" for preset in WORLDS for draw in draws]
+    panels = [f"panel/{process}-{draw}" for process in PANELS for draw in draws]
     return [*panels, *REAL, *worlds]
 
 
@@ -626,6 +630,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", default=["*"], metavar="GLOB", help="such as 'panel/*' or 'world/snare-*'")
+    parser.add_argument("--draws", nargs="*", type=int, default=DRAWS, help="of panels and worlds")
     parser.add_argument("--systems", default=",".join([MODEL, *SIMPLE]), help="names with commas")
     parser.add_argument("--estimator", choices=("default", "quick", "paper"), default="default")
     parser.add_argument("--no-effects", action="store_true", help="leave out links and effects on worlds")
@@ -647,7 +652,7 @@ def main() -> None:
     unknown = set(systems) - {MODEL, *SIMPLE}
     if unknown:
         sys.exit(f"--systems: {', '.join(sorted(unknown))} not known; choose from {MODEL}, {', '.join(SIMPLE)}")
-    names = [name for name in set_names() if any(fnmatch(name, pattern) for pattern in arguments.sets)]
+    names = [name for name in set_names(arguments.draws) if any(fnmatch(name, pattern) for pattern in arguments.sets)]
     for name in [name for name in names if name in REAL and not real_path(name).exists()]:
         print(f"{name:24s}  left out: {real_path(name)} is not there (SPHUNC_DATA names the folder)")
         names.remove(name)
