@@ -1,9 +1,11 @@
 """A small world, and a panel whose numbers can be worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
-from sphunc.baselines.panel import Panel, learn_scale, make_panel
+from sphunc.baselines.panel import Panel, make_panel, statistics_of
 from sphunc.hypergraph import assemble, time_split
 from sphunc.worlds import simulate
 
@@ -26,7 +28,19 @@ def split(data):
 
 @pytest.fixture(scope="session")
 def panel(data):
-    return make_panel(data, learn_scale(data, data.num_times), data.num_classes)
+    return make_panel(data, statistics_of(data, data.num_times), data.num_classes)
+
+
+@pytest.fixture(scope="session")
+def without_groups(data):
+    """The same agents and features, where nobody meets."""
+    return replace(
+        data,
+        hyperedge_index=data.hyperedge_index[:, :0],
+        hyperedge_time=data.hyperedge_time[:0],
+        hyperedge_ids=(),
+        num_hyperedges=0,
+    )
 
 
 @pytest.fixture
@@ -50,6 +64,6 @@ def bare():
     """Make a panel from given inputs ``[T, N, P]`` and the groups of another panel."""
 
     def make(inputs: torch.Tensor, of: Panel) -> Panel:
-        return Panel(inputs, inputs, of.present, of.groups, of.group_time, of.agents)
+        return Panel(inputs, inputs, of.present, of.groups, of.agents)
 
     return make

@@ -25,7 +25,7 @@ def test_a_score_by_hand(tiny) -> None:
     assert attribute(Listener(), past).score.abs().max() == 0.0
     later = attribute(Listener(), tiny, origins=[1])
     found = {(int(s), int(t)): v for s, t, v in zip(*later.links.tolist(), later.score.tolist(), strict=True)}
-    # At time 1 b has 1 and the mean of those seen is 2: |sigmoid(1) - sigmoid(2)| = 0.1497.
+    # At time 1 b has 1 and the mean of those observed is 2: |sigmoid(1) - sigmoid(2)| = 0.1497.
     assert found.pop((1, 0)) == pytest.approx(0.88079708 - 0.73105858)
     assert set(found.values()) == {0.0}
 
@@ -47,7 +47,7 @@ def test_colours_keep_sources_of_one_target_apart(data) -> None:
 
 
 class Follower:
-    """Everybody follows the mean feature of those it meets at the origin."""
+    """Every agent follows the mean feature of those it meets at the origin."""
 
     def predict(self, data, origin=None):
         here = data.hyperedge_time[data.hyperedge_index[1]] == data.num_times - 1

@@ -1,4 +1,4 @@
-"""What every forecaster must do, run over all of them: a new row of the registry inherits these tests."""
+"""What every forecaster must do: a new row of the registry inherits these tests."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,29 +9,29 @@ import torch
 
 import sphunc
 from sphunc.baselines import FORECASTERS, Forecaster, InfluenceForecaster, forecaster, influence_scores, load_forecaster
-from sphunc.baselines.hypergcn import HyperGCNEncoder
-from sphunc.baselines.network import Encoding
+from sphunc.baselines.networks.hypergcn import HyperGCNEncoder
 from sphunc.baselines.registry import forecaster_class
+from sphunc.baselines.temporal import Encoding
 from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
 from sphunc.hypergraph import assemble, comembers, scramble_future, time_split
 
-QUICK: dict[str, dict] = {"sphunc": {}, "majority": {}, "persistence": {}}
-COMPANY = {"epochs": 100}  # all else as it comes: the defaults must do
-PEER = {"epochs": 25, "width": 16, "hidden": 16, "learning_rate": 5e-3}
+QUICK: dict[str, dict] = {"sphunc": {"dim": 8}, "majority": {}, "persistence": {}}
+GROUP_WORLD = {"epochs": 60}  # all else as it comes: the defaults must do
+SMALL = {"epochs": 25, "width": 16, "hidden": 16, "learning_rate": 5e-3}
 NAMES = list(FORECASTERS)
 LEARNERS = [name for name in NAMES if name != "majority"]
 PUBLISHED = ["hypergcn", "sshgnn", "spherenet", "cignn", "causal_sphhn"]
-COMPANY_GAIN = 0.1
-"""Nats by which company must help where it decides alone; of ln 2 in all."""
+GROUP_GAIN = 0.1
+"""Nats by which messages must help where groups alone decide; of ln 2 in all."""
 
 
 def make(name: str, **settings) -> Forecaster:
-    return forecaster(name, seed=0, **{**QUICK.get(name, PEER), **settings})
+    return forecaster(name, seed=0, **{**QUICK.get(name, SMALL), **settings})
 
 
 @pytest.fixture(scope="module")
 def easy():
-    """A world without label noise, and few features: what was seen says much about what comes."""
+    """A world without label noise, and few features: the past says much about what comes."""
     world = sphunc.simulate("snare", agents=40, times=9, seed=3, features=6, label_noise=0.0, outcome_blur=0.2)
     return world.data
 
@@ -57,9 +57,9 @@ def fitted(easy, easy_split):
 def nll(model, data, origins) -> float:
     rows = []
     for origin in origins:
-        seen = data.y_mask[origin + 1]
-        p = model.predict(data, origin_index=origin).probabilities[seen]
-        rows.append(-p.gather(1, data.y[origin + 1][seen].unsqueeze(1)).log())
+        observed = data.y_mask[origin + 1]
+        p = model.predict(data, origin_index=origin).probabilities[observed]
+        rows.append(-p.gather(1, data.y[origin + 1][observed].unsqueeze(1)).log())
     return float(torch.cat(rows).mean())
 
 
@@ -82,36 +82,36 @@ def test_learns_an_easy_world_better_than_majority(name, fitted, easy, easy_spli
 
 
 @pytest.fixture(scope="module")
-def company():
-    return decided_by_company(agents=80, times=14, size=4)
+def group_world():
+    return decided_by_groups(agents=60, times=12, size=4)
 
 
 @pytest.fixture(scope="module")
-def alone(company):
-    """NLL of those who look at no group: class frequencies, logistic regression, and the wrapper without messages."""
-    split = time_split(company)
-    models = [make(name).fit(company, split, verbose=False) for name in ("majority", "logistic", "recurrent")]
-    return min(nll(model, company, split.test) for model in models)
+def alone(group_world):
+    """Lowest NLL without groups: class frequencies, logistic regression, a recurrent network."""
+    split = time_split(group_world)
+    models = [make(name).fit(group_world, split, verbose=False) for name in ("majority", "logistic", "recurrent")]
+    return min(nll(model, group_world, split.test) for model in models)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_hears_the_groups_of_now_where_company_alone_decides(name, company, alone) -> None:
-    gain = alone - nll_in_company(name, company)
-    assert gain > COMPANY_GAIN, f"{name} is {gain:.3f} nats better than the best that looks at no group"
+def test_messages_of_the_groups_of_now_help_where_these_alone_decide(name, group_world, alone) -> None:
+    gain = alone - nll_where_groups_decide(name, group_world)
+    assert gain > GROUP_GAIN, f"{name} is {gain:.3f} nats better than the best without groups"
 
 
-def test_a_silent_spatial_part_is_seen_where_company_alone_decides(company, alone, monkeypatch) -> None:
-    heard = HyperGCNEncoder.forward
-    monkeypatch.setattr(HyperGCNEncoder, "forward", lambda *given: Encoding(0.0 * heard(*given).state))
-    assert alone - nll_in_company("hypergcn", company) < COMPANY_GAIN / 2
+def test_an_encoder_without_messages_is_found_out_where_groups_alone_decide(group_world, alone, monkeypatch) -> None:
+    encode = HyperGCNEncoder.forward
+    monkeypatch.setattr(HyperGCNEncoder, "forward", lambda *given: Encoding(0.0 * encode(*given).state))
+    assert alone - nll_where_groups_decide("hypergcn", group_world) < GROUP_GAIN / 2
 
 
-def nll_in_company(name, company) -> float:
-    split = time_split(company)
-    return nll(forecaster(name, seed=0, **COMPANY).fit(company, split), company, split.test)
+def nll_where_groups_decide(name, group_world) -> float:
+    split = time_split(group_world)
+    return nll(forecaster(name, seed=0, **GROUP_WORLD).fit(group_world, split), group_world, split.test)
 
 
-def decided_by_company(agents, times, size):
+def decided_by_groups(agents, times, size):
     """Groups and moods are drawn anew at every time; the next outcome is the mood of most of the others in the group.
 
     An agent's own past and present say nothing of it.
@@ -121,8 +121,8 @@ def decided_by_company(agents, times, size):
     noise = torch.randn(times, agents, 1, generator=generator)  # moods alone would put all agents at two places
     order = torch.stack([torch.randperm(agents, generator=generator) for _ in range(times)])
     together = order.view(times, -1, size)  # [T, groups, size]
-    heard = mood.gather(1, order).view_as(together)
-    others = (heard.sum(-1, keepdim=True) - heard).flatten(1)
+    moods = mood.gather(1, order).view_as(together)
+    others = (moods.sum(-1, keepdim=True) - moods).flatten(1)
     outcome = torch.zeros(times, agents, dtype=torch.long).scatter(1, order, (others > 0).long())
     time, agent = (
         index.flatten().tolist() for index in torch.meshgrid(*map(torch.arange, (times, agents)), indexing="ij")
@@ -188,24 +188,24 @@ def test_without_features_goes_by_groups_and_outcomes_or_says_what_is_missing(na
 
 @pytest.mark.parametrize("name", NAMES)
 def test_takes_agents_that_training_never_saw(name, fitted, easy) -> None:
-    strangers = replace(easy, node_ids=tuple(f"new-{i}" for i in range(easy.num_nodes)))
-    expected = fitted(name).predict(strangers)
+    unseen = replace(easy, node_ids=tuple(f"new-{i}" for i in range(easy.num_nodes)))
+    expected = fitted(name).predict(unseen)
     assert expected.agents[0] == "new-0"
     assert bool(expected.probabilities.isfinite().all())
-    # Seen once only: no past, so that all there is to go by is the last time.
-    newcomer = torch.zeros(easy.num_nodes, dtype=torch.bool)
-    newcomer[:5] = True
-    fresh = absent_before(easy, newcomer, easy.num_times - 1)
+    # Observed once only: no past, so that all there is to go by is the last time.
+    is_new = torch.zeros(easy.num_nodes, dtype=torch.bool)
+    is_new[:5] = True
+    fresh = absent_before(easy, is_new, easy.num_times - 1)
     forecast = fitted(name).predict(fresh).probabilities
     assert forecast[:5].sum(-1).tolist() == pytest.approx([1.0] * 5, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_looks_at_nothing_after_the_origin(name, fitted, easy) -> None:
+def test_reads_nothing_after_the_origin(name, fitted, easy) -> None:
     origin = 4
-    seen = fitted(name).predict(easy, origin_index=origin).probabilities
+    expected = fitted(name).predict(easy, origin_index=origin).probabilities
     scrambled = scramble_future(easy, origin)
-    assert torch.equal(seen, fitted(name).predict(scrambled, origin_index=origin).probabilities)
+    assert torch.equal(expected, fitted(name).predict(scrambled, origin_index=origin).probabilities)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -233,7 +233,7 @@ def test_arguments_are_checked(name, fitted, easy) -> None:
     # unwrapped, as users call it: pytest checks annotations, and would refuse it before our own words
     kind = forecaster_class(name)
     made = partial(unwrap(kind.__init__), kind.__new__(kind))
-    for horizon in (0, -1):  # 0 would forecast what was seen
+    for horizon in (0, -1):  # 0 would forecast the present
         with pytest.raises(ArgumentError, match=f"horizon={horizon} must be at least 1"):
             forecaster(name, horizon=horizon)
     for horizon in (1.5, "2", True, None):

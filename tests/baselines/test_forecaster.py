@@ -4,17 +4,17 @@ import pytest
 import torch
 
 import sphunc
-from sphunc.baselines import Forecaster, InfluenceForecaster, PeerForecast, forecaster
-from sphunc.baselines.forecaster import peer_forecast, predictive_entropy
+from sphunc.baselines import BaselineForecast, Forecaster, InfluenceForecaster, forecaster
+from sphunc.baselines.forecaster import predictive_entropy
 from sphunc.errors import ArgumentError
 
 
 def make(**changes):
     fields = {"agents": ("a", "b"), "origin": 3, "target": 4, "horizon": 1, "class_names": ("calm", "tense")}
-    return PeerForecast(**{**fields, "probabilities": torch.tensor([[0.5, 0.5], [0.9, 0.1]]), **changes})
+    return BaselineForecast(**{**fields, "probabilities": torch.tensor([[0.5, 0.5], [0.9, 0.1]]), **changes})
 
 
-def test_sphunc_and_the_peers_are_forecasters_and_capability_is_a_type() -> None:
+def test_sphunc_and_the_baselines_are_forecasters_and_capability_is_a_type() -> None:
     assert isinstance(sphunc.SphUnc(), InfluenceForecaster)
     assert isinstance(forecaster("hypergcn"), InfluenceForecaster)
     assert isinstance(forecaster("majority"), Forecaster)
@@ -32,15 +32,7 @@ def test_frame_has_the_users_ids_and_classes() -> None:
     frame = make().to_frame()
     assert frame.columns == ["agent", "time", "prediction", "confidence", "p(calm)", "p(tense)", "total"]
     assert frame.row(1)[:3] == ("b", 4, "calm")
-    assert repr(make()) == "PeerForecast(2 agents, 2 classes, 3 -> 4, mean confidence 0.70)"
-
-
-def test_forecast_is_named_after_the_data(data) -> None:
-    p = torch.full((data.num_nodes, data.num_classes), 1 / data.num_classes)
-    within, beyond = (peer_forecast(data, origin, 2, data.class_names, p) for origin in (1, data.num_times - 1))
-    assert (within.agents, within.class_names) == (data.node_ids, data.class_names)
-    assert (within.origin, within.target, within.horizon) == (data.times[1], data.times[3], 2)
-    assert beyond.target == data.times[-1] + 2 * (data.times[-1] - data.times[-2])
+    assert repr(make()) == "BaselineForecast(2 agents, 2 classes, 3 -> 4, mean confidence 0.70)"
 
 
 def test_wrong_shape_is_refused() -> None:

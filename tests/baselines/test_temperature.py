@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sphunc.baselines.forecaster import predictive_entropy
-from sphunc.baselines.targets import Targets
+from sphunc.baselines.holdout import Targets
 from sphunc.baselines.temperature import Temperature, fit_temperature, match_confidence
 from sphunc.forecasting.distribution import Categorical
 

@@ -57,7 +57,7 @@ def test_drawn_settings_never_override_the_fixed_ones(data, split, monkeypatch) 
 
     monkeypatch.setattr(tuning, "forecaster", spy)
     tune("logistic", data, split, trials=4, seed=3, epochs=2, weight_decay=0.5, learning_rate=1e-2)
-    tuning._try("logistic", data, split, {"weight_decay": 0.1}, 0, {"weight_decay": 0.5, "epochs": 2})
+    tuning._try("logistic", data, split, {"weight_decay": 0.1}, {"seed": 0, "weight_decay": 0.5, "epochs": 2})
     assert [settings["weight_decay"] for settings in made] == [0.5] * len(made)
     assert [settings["seed"] for settings in made] == [3, 3, 0]
 
@@ -109,7 +109,7 @@ def test_the_papers_model_is_scored_by_its_best_epoch() -> None:
 
 
 def test_sphunc_has_nothing_to_tune(data, split) -> None:
-    (trial,) = tune("sphunc", data, split, trials=4)
+    (trial,) = tune("sphunc", data, split, trials=4, quick=True)
     assert trial.settings == {}
     assert 0.0 < trial.validation < math.log(data.num_classes)
 

@@ -1,21 +1,29 @@
-"""The peers that sphunc is compared with: one interface, one wrapper over time, one trainer, one tuning budget."""
+"""The systems that SphUnc is compared with: one interface, one network over time, one tuning budget."""
 
 from sphunc.baselines.attribution import attribute
-from sphunc.baselines.forecaster import Forecaster, InfluenceForecaster, PeerForecast
-from sphunc.baselines.influence import InfluenceScores, influence_scores
-from sphunc.baselines.registry import FORECASTERS, forecaster, load_forecaster
+from sphunc.baselines.forecaster import (
+    BaselineForecast,
+    Forecaster,
+    InfluenceForecaster,
+    predictive_entropy,
+)
+from sphunc.baselines.influence import PROBABILITY, InfluenceScores, influence_scores
+from sphunc.baselines.registry import FORECASTERS, forecaster, forecaster_class, load_forecaster
 from sphunc.baselines.tuning import Trial, tune
 
 __all__ = [
     "FORECASTERS",
+    "PROBABILITY",
+    "BaselineForecast",
     "Forecaster",
     "InfluenceForecaster",
     "InfluenceScores",
-    "PeerForecast",
     "Trial",
     "attribute",
     "forecaster",
+    "forecaster_class",
     "influence_scores",
     "load_forecaster",
+    "predictive_entropy",
     "tune",
 ]

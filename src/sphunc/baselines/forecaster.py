@@ -1,10 +1,10 @@
-"""What every system of a comparison can do, and the forecast of a system that does not decompose its uncertainty."""
+"""What every system of a comparison can do, and the forecast of one without parts of uncertainty."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,31 +14,48 @@ from torch import Tensor
 
 from sphunc._typing import Float, Int, Whole
 from sphunc.errors import ArgumentError
-from sphunc.forecasting.calendar import time_label
+from sphunc.forecasting.frames import probability_columns
 from sphunc.hypergraph import Split, TemporalHypergraph
 
 
 @runtime_checkable
-class Forecaster(Protocol):
-    """Learns from a temporal hypergraph and forecasts outcomes; :class:`sphunc.SphUnc` is one, and so is every peer.
+class Predictor(Protocol):
+    """Anything that forecasts from a time of a temporal hypergraph."""
 
-    ``predict`` returns a value with ``agents``, ``class_names``, ``probabilities [N, C]``, ``prediction [N]``,
-    ``confidence [N]``, ``total [N]`` (larger is less sure) and ``to_frame()``.
+    def predict(self, data: TemporalHypergraph, origin: object = None, *, origin_index: Whole | None = None) -> Any:
+        """Forecast from a time, the last one by default; nothing later is read.
+
+        Args:
+            data: the past.
+            origin: label of the time.
+            origin_index: or its position.
+        """
+        ...
+
+
+@runtime_checkable
+class Forecaster(Predictor, Protocol):
+    """Learns from a temporal hypergraph and forecasts outcomes: :class:`sphunc.SphUnc`, every baseline.
+
+    ``predict`` returns a value with ``agents``, ``class_names``, ``probabilities [N, C]``,
+    ``prediction [N]``, ``confidence [N]``, ``total [N]`` (larger is more uncertain) and ``to_frame()``.
     """
 
     def fit(self, data: TemporalHypergraph, split: Split | None = None, *, verbose: bool | None = None) -> Any:
-        """Learn from the training origins, stop on the validation origins, calibrate on the calibration origins."""
-        ...
+        """Learn from the training origins, stop on the validation origins, calibrate on the others.
 
-    def predict(self, data: TemporalHypergraph, origin: object = None, *, origin_index: Whole | None = None) -> Any:
-        """Forecast from the time with the label ``origin``, or at a position; nothing later is looked at."""
+        Args:
+            data: agents, groups, features and outcomes.
+            split: origins of each part; None uses all times.
+            verbose: whether progress is shown.
+        """
         ...
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model as JSON and safetensors."""
         ...
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> Mapping[str, object]:
         """Return all that the constructor was given."""
         ...
 
@@ -48,17 +65,17 @@ class InfluenceForecaster(Forecaster, Protocol):
     """A forecaster that also says who influences whom, in its own way."""
 
     def influence(self) -> Any:
-        """Return an :class:`~sphunc.baselines.InfluenceScores`, or an :class:`~sphunc.InfluenceGraph`."""
+        """Return :class:`~sphunc.baselines.InfluenceScores` or :class:`~sphunc.InfluenceGraph`."""
         ...
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PeerForecast:
-    """Class probabilities of every agent at ``target``, seen from ``origin``; nothing is decomposed.
+class BaselineForecast:
+    """Class probabilities of every agent at ``target``, given all up to ``origin``; not decomposed.
 
     Attributes:
         agents: the user's ids, N of them.
-        origin: label of the last time that was seen.
+        origin: label of the last time that was read.
         target: label of the time that is forecast.
         horizon: steps from origin to target.
         class_names: C names.
@@ -66,16 +83,17 @@ class PeerForecast:
     """
 
     agents: tuple[Hashable, ...]
-    origin: Any
-    target: Any
+    origin: object
+    target: object
     horizon: int
     class_names: tuple[str, ...]
     probabilities: Tensor
 
     def __post_init__(self) -> None:
         wanted = (len(self.agents), len(self.class_names))
-        if tuple(self.probabilities.shape) != wanted:
-            raise ArgumentError(f"probabilities has shape {tuple(self.probabilities.shape)}; agents ask for {wanted}")
+        shape = tuple(self.probabilities.shape)
+        if shape != wanted:
+            raise ArgumentError(f"probabilities has shape {shape}; agents ask for {wanted}")
 
     @property
     def prediction(self) -> Int[Tensor, " agent"]:
@@ -84,53 +102,31 @@ class PeerForecast:
 
     @property
     def confidence(self) -> Float[Tensor, " agent"]:
-        """Probability of the class named."""
+        """Probability of the most probable class."""
         return self.probabilities.max(-1).values
 
     @property
     def total(self) -> Float[Tensor, " agent"]:
-        """Entropy of the probabilities over log C, in [0, 1]: all the uncertainty that a peer has to offer."""
+        """Entropy of the probabilities over log C, in [0, 1]: a baseline has no parts of it."""
         return predictive_entropy(self.probabilities)
 
     def to_frame(self) -> pl.DataFrame:
         """One row per agent, with the user's ids and class names."""
-        names = [self.class_names[c] for c in self.prediction.tolist()]
-        columns: dict[str, Any] = {"agent": list(self.agents), "time": [self.target] * len(self.agents)}
-        columns |= {"prediction": names, "confidence": self.confidence.tolist()}
-        columns |= {f"p({name})": self.probabilities[:, c].tolist() for c, name in enumerate(self.class_names)}
-        return pl.DataFrame({**columns, "total": self.total.tolist()}, strict=False)
+        columns: dict[str, object] = {
+            "agent": list(self.agents),
+            "time": [self.target] * len(self.agents),
+            "prediction": [self.class_names[c] for c in self.prediction.tolist()],
+            "confidence": self.confidence.tolist(),
+        }
+        columns |= zip(probability_columns(self.class_names), self.probabilities.T.tolist(), strict=True)
+        columns["total"] = self.total.tolist()
+        return pl.DataFrame(columns, strict=False)
 
     def __repr__(self) -> str:
         return (
-            f"PeerForecast({len(self.agents)} agents, {len(self.class_names)} classes, {self.origin} -> {self.target}, "
-            f"mean confidence {float(self.confidence.mean()):.2f})"
+            f"BaselineForecast({len(self.agents)} agents, {len(self.class_names)} classes, "
+            f"{self.origin} -> {self.target}, mean confidence {float(self.confidence.mean()):.2f})"
         )
-
-
-def peer_forecast(
-    data: TemporalHypergraph,
-    origin: int,
-    horizon: int,
-    classes: tuple[str, ...],
-    probabilities: Float[Tensor, "agent class"],
-) -> PeerForecast:
-    """Name what was forecast for the agents of ``data``.
-
-    Args:
-        data: the agents, and labels of times.
-        origin: position of the time that is forecast from.
-        horizon: steps from origin to target.
-        classes: C names.
-        probabilities: ``[N, C]``.
-    """
-    return PeerForecast(
-        agents=data.node_ids,
-        origin=data.times[origin],
-        target=time_label(data.times, origin + horizon),
-        horizon=horizon,
-        class_names=classes,
-        probabilities=probabilities.cpu(),
-    )
 
 
 def predictive_entropy(probabilities: Float[Tensor, "*batch class"]) -> Float[Tensor, "*batch"]:

@@ -1,20 +1,25 @@
-"""Hold-out scheme of the baselines: later times where there are enough, agents where times are few.
+"""Hold-out scheme of the baselines, and the outcomes that each part of it counts.
 
-*By times*: training, validation and calibration are successive origins. Training stops on the validation origins; the
-temperature comes from the calibration origins.
+*By times*: training, validation and calibration are successive origins. Training stops on the
+validation origins; the temperature comes from the calibration origins.
 
-*By agents* (panels of four or five times): every origin trains. Agents are dealt into folds, one network per fold
-learns without it, and forecasts for the agents that a network never learned from decide how long to train and how
-sharp forecasts may be. This measures what is unknown about agents; it cannot see a drift over time.
+*By agents* (panels of four or five times): every origin trains. Agents are dealt into folds, one
+network per fold learns without it, and forecasts for the agents that a network never learned from
+decide how long to train and how sharp forecasts may be. This measures what is unknown about agents;
+it cannot see a drift over time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sphunc.errors import ArgumentError, ArgumentTypeError
-from sphunc.hypergraph import Split, TemporalHypergraph
-from sphunc.hypergraph.leakage import check_split
+import torch
+from torch import Generator
+
+from sphunc._typing import Bool, Int, Tensor
+from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
+from sphunc.hypergraph import Split, TemporalHypergraph, check_split
 
 FEWEST_TRAINING_ORIGINS = 4
 """Below this, giving two parts of the origins away costs more than folds of agents do."""
@@ -60,23 +65,24 @@ class HoldoutScheme:
 def holdout_scheme(data: TemporalHypergraph, horizon: int, split: Split | None = None) -> HoldoutScheme:
     """Choose what is held out.
 
-    Times are, if at least 4 training origins remain and outcomes are observed at the targets of every part; agents
-    otherwise.
+    Times are, if at least 4 training origins remain and outcomes are observed at the targets of
+    every part; agents otherwise.
 
     Args:
         data: T times.
         horizon: steps from origin to target.
-        split: origins of each part; times after the last calibration target are not read. None uses all times.
+        split: origins of each part; times after the last calibration target are not read. None
+            uses all times.
     """
     stop = data.num_times
     if split is not None:
         _check_split(data, split, horizon)
         stop = split.targets("calibration")[-1] + 1
     if stop < horizon + 1:
-        raise ArgumentError(
-            f"{stop} {'time is' if stop == 1 else 'times are'} too few to learn a forecast {horizon} ahead; "
-            f"give at least {horizon + 1} times"
-        )
+        times = "1 time is"
+        if stop != 1:
+            times = f"{stop} times are"
+        raise ArgumentError(f"{times} too few to learn a forecast {horizon} ahead; give at least {horizon + 1} times")
     if split is None:
         parts = _successive_parts(stop - horizon, horizon)
     else:
@@ -89,6 +95,107 @@ def holdout_scheme(data: TemporalHypergraph, horizon: int, split: Split | None =
             "agents, or more times"
         )
     return HoldoutScheme(stop, tuple(range(stop - horizon)), (), (), horizon)
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Outcomes at ``t + horizon``, in the row of their origin t.
+
+    Attributes:
+        outcome: ``[T, N]`` classes or ``[T, N, K]`` numbers; 0 where none is known.
+        mask: ``[T, N]`` True where a forecast from this origin counts.
+    """
+
+    outcome: Tensor
+    mask: Bool[Tensor, "time agent"]
+
+    def only(self, cells: Bool[Tensor, "*time agent"]) -> Targets:
+        """Count only the outcomes in ``cells`` (``[T, N]`` or ``[N]``)."""
+        return Targets(self.outcome, self.mask & cells)
+
+    def latest(self, fewest: int) -> Targets:
+        """Count the last origins: as few as have ``fewest`` outcomes together, or all."""
+        count = self.mask.sum(1)
+        later = count.flip(0).cumsum(0).flip(0) - count
+        return self.only((later < fewest).unsqueeze(1))
+
+    def until(self, stop: int) -> Targets:
+        """Return the rows of the origins ``0 ... stop - 1``."""
+        return Targets(self.outcome[:stop], self.mask[:stop])
+
+    @property
+    def count(self) -> int:
+        """How many outcomes count."""
+        return int(self.mask.sum())
+
+
+def targets_of(data: TemporalHypergraph, horizon: int, origins: Iterable[int] | None = None) -> Targets:
+    """Put each outcome of ``data`` into the row of the origin it is forecast from.
+
+    An outcome of an agent who was neither observed nor in a group by the origin says how frequent
+    classes are among unseen agents, not how agents change. Such outcomes count only where there are
+    no others.
+
+    Args:
+        data: T times.
+        horizon: steps from origin to target.
+        origins: time indices that count; None takes all whose target is in the data.
+
+    Returns:
+        T rows; origins whose target lies beyond the data do not count.
+    """
+    if data.y is None:
+        raise ArgumentError("data has no outcomes; give an outcomes table to learn from, or call predict only")
+    outcome = torch.zeros_like(data.y)
+    mask = torch.zeros_like(data.y_mask)
+    known = max(data.num_times - horizon, 0)
+    outcome[:known] = data.y[horizon:]
+    mask[:known] = data.y_mask[horizon:]
+    if origins is not None:
+        chosen = torch.zeros(data.num_times, dtype=torch.bool, device=mask.device)
+        chosen[list(origins)] = True
+        mask &= chosen.unsqueeze(1)
+    of_known_agents = mask & ((data.present | group_members(data)).cumsum(0) > 0)
+    if bool(of_known_agents.any()):
+        mask = of_known_agents
+    return Targets(outcome, mask)
+
+
+def group_members(data: TemporalHypergraph) -> Bool[Tensor, "time agent"]:
+    """Members of a group at each time, whether or not they were observed otherwise."""
+    members = torch.zeros_like(data.present)
+    agent, group = data.hyperedge_index
+    members[data.hyperedge_time[group], agent] = True
+    return members
+
+
+def deal_folds(num_agents: int, folds: int, generator: Generator) -> Int[Tensor, " agent"]:
+    """Deal the agents at random into folds of equal size (to one agent).
+
+    Args:
+        num_agents: N.
+        folds: parts.
+        generator: source of randomness.
+    """
+    order = torch.randperm(num_agents, generator=generator, device=generator.device)
+    fold = torch.empty_like(order)
+    fold[order] = torch.arange(num_agents, device=order.device) % folds
+    return fold
+
+
+def check_outcomes(data: TemporalHypergraph, scheme: HoldoutScheme) -> None:
+    """Refuse to train or stop on nothing.
+
+    Args:
+        data: T times.
+        scheme: what is held out.
+    """
+    for part, origins in (("train", scheme.train), ("validation", scheme.validation)):
+        if origins and targets_of(data, scheme.horizon, origins).count == 0:
+            raise DataError(
+                f"no outcome is observed at the targets of the {part} origins ({origins[0]} ... {origins[-1]}, "
+                f"horizon {scheme.horizon}); give outcomes there, or another split"
+            )
 
 
 def _successive_parts(origins: int, horizon: int) -> tuple[Origins, Origins, Origins] | None:

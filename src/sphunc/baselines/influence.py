@@ -1,10 +1,10 @@
-"""Who influences whom, as a score per candidate link: the one form in which all systems are compared."""
+"""Who influences whom, as a score per candidate link: the form in which systems are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import polars as pl
 import torch
@@ -20,16 +20,25 @@ PROBABILITY = "probability of the link"
 
 @runtime_checkable
 class LinkProbabilities(Protocol):
-    """Anything that gives links between agents a probability, such as an :class:`~sphunc.InfluenceGraph`."""
+    """Anything that gives links a probability, such as an :class:`~sphunc.InfluenceGraph`."""
 
     links: Tensor
     probability: Tensor
     agents: tuple[Hashable, ...]
 
 
+@runtime_checkable
+class HasInfluence(Protocol):
+    """A fitted forecaster that says who influences whom."""
+
+    def influence(self) -> object:
+        """Return scores or probabilities of links."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class InfluenceScores:
-    """A score per directed link; only the order of the scores means something, unless ``kind`` says more.
+    """A score per directed link; only their order means something, unless ``kind`` says more.
 
     Attributes:
         links: ``[2, K]``, row 0 source, row 1 target.
@@ -46,8 +55,9 @@ class InfluenceScores:
     directed: bool = True
 
     def __post_init__(self) -> None:
-        if self.links.shape != (2, len(self.score)):
-            raise ArgumentError(f"links has shape {tuple(self.links.shape)}; {len(self.score)} scores ask for [2, K]")
+        shape = tuple(self.links.shape)
+        if shape != (2, len(self.score)):
+            raise ArgumentError(f"links has shape {shape}; {len(self.score)} scores ask for [2, K]")
 
     def top(self, count: Whole = 10) -> pl.DataFrame:
         """The ``count`` strongest links."""
@@ -57,22 +67,29 @@ class InfluenceScores:
         """All links, the strongest first: source, target, score."""
         order = torch.argsort(self.score, descending=True, stable=True)
         source, target = self.links[:, order].tolist()
-        ends = {"source": [self.agents[k] for k in source], "target": [self.agents[k] for k in target]}
-        return pl.DataFrame({**ends, "score": self.score[order].tolist()}, strict=False)
+        columns = {
+            "source": [self.agents[k] for k in source],
+            "target": [self.agents[k] for k in target],
+            "score": self.score[order].tolist(),
+        }
+        return pl.DataFrame(columns, strict=False)
 
     def __repr__(self) -> str:
         return f"InfluenceScores({len(self.agents)} agents, {len(self.score)} links, {self.kind})"
 
 
-def influence_scores(influence: Any, candidates: Links | None = None) -> InfluenceScores:
+def influence_scores(influence: object, candidates: Links | None = None) -> InfluenceScores:
     """Read what a forecaster says about influence, on shared candidates.
 
     Args:
-        influence: an :class:`InfluenceScores`, an :class:`~sphunc.InfluenceGraph` (its probabilities are the scores),
-            or a fitted forecaster that has ``influence()``.
-        candidates: ``[2, K]`` links to score; a link that the system does not score gets 0. None keeps its own.
+        influence: an :class:`InfluenceScores`, an :class:`~sphunc.InfluenceGraph` (its
+            probabilities are the scores), or a fitted forecaster that has ``influence()``.
+        candidates: ``[2, K]`` links to score; a link that the system does not score gets 0. None
+            keeps its own.
     """
-    found = influence.influence() if callable(getattr(influence, "influence", None)) else influence
+    found = influence
+    if isinstance(influence, HasInfluence):
+        found = influence.influence()
     if isinstance(found, LinkProbabilities):
         found = InfluenceScores(found.links, found.probability, found.agents, PROBABILITY)
     if not isinstance(found, InfluenceScores):
@@ -89,7 +106,14 @@ def influence_scores(influence: Any, candidates: Links | None = None) -> Influen
 def look_up(
     links: Links, score: Float[Tensor, " link"], wanted: Int[Tensor, "2 wanted"], num_agents: int
 ) -> Float[Tensor, " wanted"]:
-    """Return the score of each wanted link, 0 where it has none."""
+    """Return the score of each wanted link, 0 where it has none.
+
+    Args:
+        links: scored links, each once.
+        score: of these links.
+        wanted: links to look up.
+        num_agents: N.
+    """
     result = score.new_zeros(wanted.shape[1])
     if not links.shape[1] or not wanted.shape[1]:
         return result
@@ -102,7 +126,14 @@ def look_up(
 def accumulate(
     pairs: Int[Tensor, "2 pair"], weight: Float[Tensor, " pair"], candidates: Links, num_agents: int
 ) -> Float[Tensor, " link"]:
-    """Sum the weights of repeated pairs (source, target), and return the sums on the candidates."""
+    """Sum the weights of repeated pairs, and return the sums on the candidates.
+
+    Args:
+        pairs: source and target, in any order and number.
+        weight: of each pair.
+        candidates: links, source and target.
+        num_agents: N.
+    """
     keys, place = torch.unique(_keys(pairs, num_agents), return_inverse=True)
     total = weight.new_zeros(len(keys)).index_add(0, place, weight)
     unique = torch.stack([keys // num_agents, keys % num_agents])

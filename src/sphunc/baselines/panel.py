@@ -1,36 +1,33 @@
-r"""What every peer sees: standardised features, outcomes known so far and groups, at every time up to the origin.
+r"""Inputs of a baseline: standardised features, outcomes so far and groups, up to the origin.
 
-The evidence is that of SphUnc. Per agent and time
+A baseline reads the same data as SphUnc. Per agent and time its inputs are
 
 .. math:: \big[\tilde x,\; m,\; \bar x,\; \mathbf 1_y,\; \bar y,\; n_y / (n_y + 1)\big]
 
-with standardised features :math:`\tilde x` (0 where not observed) and their mask m, the mean :math:`\bar x` of the
-agent's features so far, the outcome now, the shares :math:`\bar y` of the outcomes so far, and how many there were.
+with standardised features :math:`\tilde x` (0 where not observed) and their mask m, the mean
+:math:`\bar x` of the agent's features so far, the outcome now, the shares :math:`\bar y` of the
+outcomes so far, and how many there were.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
-from sphunc._typing import Bool, Float, Int
+from sphunc._typing import Bool, Float
 from sphunc.errors import DataError
-from sphunc.hypergraph import TemporalHypergraph
-from sphunc.hypergraph.buckets import Buckets, group_over_time
+from sphunc.hypergraph import Buckets, TemporalHypergraph, group_over_time
+from sphunc.nn import feature_statistics, standardise
 
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """Mean and deviation of each feature ``[F]``, from the times that were learned from."""
-
-    mean: Tensor
-    deviation: Tensor
-
-    def apply(self, x: Tensor, mask: Tensor) -> Float[Tensor, "time agent feature"]:
-        """Return standardised features, 0 (the mean) where not observed."""
-        return torch.where(mask, (x - self.mean) / self.deviation, 0.0)
+Statistics = tuple[Tensor, Tensor]
+"""Mean and deviation of each feature ``[F]``."""
+Derived = TypeVar("Derived")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,21 +35,20 @@ class Panel:
     """Inputs of T times; a group joins agents at its own time only.
 
     Attributes:
-        inputs: all evidence per agent and time ``[T, N, P]``.
+        inputs: all inputs per agent and time ``[T, N, P]``.
         features: the standardised features alone ``[T, N, F]``.
-        present: True where an agent was seen ``[T, N]``.
-        groups: groups of two or more of all times, agent i at time t being node ``t * N + i``; read ``groups.node``,
-            ``groups.hyperedge`` (one entry per membership) or ``groups.rectangles()``.
-        group_time: time of each group ``[M]``.
-        agents: ids ``[N]``.
+        present: True where an agent was observed ``[T, N]``.
+        groups: groups of two or more of all times, agent i at time t being node ``t * N + i``; read
+            ``groups.node``, ``groups.hyperedge`` (one entry per membership) or
+            ``groups.rectangles()``.
+        agents: ids, N of them.
     """
 
     inputs: Tensor
     features: Tensor
     present: Bool[Tensor, "time agent"]
     groups: Buckets
-    group_time: Int[Tensor, " edge"]
-    agents: tuple
+    agents: tuple[Hashable, ...]
 
     @property
     def num_times(self) -> int:
@@ -71,35 +67,66 @@ class Panel:
 
     @property
     def flat(self) -> Float[Tensor, "node input"]:
-        """Inputs by node ``[T * N, P]``, the axis that ``groups`` speaks of."""
+        """Inputs by node ``[T * N, P]``, the axis that ``groups`` refers to."""
         return self.inputs.flatten(0, 1)
 
 
-def learn_scale(data: TemporalHypergraph, stop: int) -> Scale:
-    """Learn mean and deviation of each feature from the times before ``stop``; constant features keep deviation 1."""
-    x, mask = data.x[:stop].double(), data.x_mask[:stop]
-    count = mask.sum((0, 1)).clamp(min=1)
-    mean = torch.where(mask, x, 0.0).sum((0, 1)) / count
-    variance = torch.where(mask, (x - mean).square(), 0.0).sum((0, 1)) / count
-    deviation = torch.where(variance > 0, variance, 1.0).sqrt()
-    return Scale(mean.to(data.x.dtype), deviation.to(data.x.dtype))
+def statistics_of(data: TemporalHypergraph, stop: int) -> Statistics:
+    """Mean and deviation of each feature at the times before ``stop``; 1 if it is constant.
+
+    Args:
+        data: T times.
+        stop: times ``0 ... stop - 1`` count.
+    """
+    if data.num_features == 0:
+        return data.x.new_zeros(0), data.x.new_ones(0)
+    return feature_statistics(data.x[:stop], data.x_mask[:stop])
 
 
-def inputs_of(num_features: int, num_classes: int) -> int:
-    """P, the inputs per agent and time: three per feature, two per class, and the number of outcomes seen."""
+def count_inputs(num_features: int, num_classes: int) -> int:
+    """P: three inputs per feature, two per class, and the number of outcomes so far.
+
+    Args:
+        num_features: F.
+        num_classes: C.
+    """
     return 3 * num_features + 2 * num_classes + 1
 
 
-def make_panel(data: TemporalHypergraph, scale: Scale, num_classes: int) -> Panel:
-    """Lay out all that may be seen in ``data``; cut the data with ``until`` or ``window`` first."""
+def make_panel(data: TemporalHypergraph, statistics: Statistics, num_classes: int) -> Panel:
+    """Lay out the inputs of all times of ``data``; cut the data with ``until`` or ``window`` first.
+
+    Args:
+        data: T times.
+        statistics: to standardise features with.
+        num_classes: C.
+    """
     if data.y is not None and data.y.ndim > 2:
-        raise DataError("data has numbers as outcomes, but the peers forecast classes; bin the outcomes, or use SphUnc")
-    features = scale.apply(data.x, data.x_mask)
-    mask = data.x_mask.to(features.dtype)
-    y = torch.zeros(data.y_mask.shape, dtype=torch.long, device=data.device) if data.y is None else data.y
-    now = torch.nn.functional.one_hot(y, num_classes).to(features.dtype) * data.y_mask.unsqueeze(-1)
-    seen = data.y_mask.to(features.dtype).cumsum(0).unsqueeze(-1)
-    past = now.cumsum(0) / seen.clamp(min=1.0)
-    average = features.cumsum(0) / mask.cumsum(0).clamp(min=1.0)
-    inputs = torch.cat([features, mask, average, now, past, seen / (seen + 1.0)], -1)
-    return Panel(inputs, features, data.present, group_over_time(data), data.hyperedge_time, data.node_ids)
+        raise DataError(
+            "data has numbers as outcomes, but the baselines forecast classes; bin the outcomes, or use SphUnc"
+        )
+    features = standardise(data.x, data.x_mask, *statistics)
+    observed = data.x_mask.to(features.dtype)
+    mean_so_far = features.cumsum(0) / observed.cumsum(0).clamp(min=1.0)
+    outcome = features.new_zeros(*data.y_mask.shape, num_classes)
+    if data.y is not None:
+        outcome = torch.nn.functional.one_hot(data.y, num_classes).to(features.dtype)
+    outcome = outcome * data.y_mask.unsqueeze(-1)
+    count = data.y_mask.to(features.dtype).cumsum(0).unsqueeze(-1)
+    shares = outcome.cumsum(0) / count.clamp(min=1.0)
+    parts = [features, observed, mean_so_far, outcome, shares, count / (count + 1.0)]
+    return Panel(torch.cat(parts, -1), features, data.present, group_over_time(data), data.node_ids)
+
+
+def per_panel(derive: Callable[..., Derived]) -> Callable[..., Derived]:
+    """Remember ``derive(panel, *settings)`` as long as the panel lives: its groups never change."""
+    known: WeakKeyDictionary[Panel, dict[tuple[Hashable, ...], Derived]] = WeakKeyDictionary()
+
+    @wraps(derive)
+    def remembered(panel: Panel, *settings: Hashable) -> Derived:
+        values = known.setdefault(panel, {})
+        if settings not in values:
+            values[settings] = derive(panel, *settings)
+        return values[settings]
+
+    return remembered

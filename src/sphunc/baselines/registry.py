@@ -8,23 +8,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from sphunc._checks import did_you_mean
+from sphunc.baselines.baseline import BUNDLE
 from sphunc.baselines.forecaster import Forecaster
-from sphunc.baselines.saving import PEER, saved_name
 from sphunc.errors import ArgumentError
-from sphunc.forecasting.storage import has_bundle
+from sphunc.forecasting.storage import has_bundle, read_bundle
 
 FORECASTERS = MappingProxyType(
     {
         "sphunc": "sphunc.estimator:SphUnc",
-        "hypergcn": "sphunc.baselines.hypergcn:HyperGCN",
-        "sshgnn": "sphunc.baselines.sshgnn:SSHGNN",
-        "spherenet": "sphunc.baselines.spherenet:SphereNet",
-        "cignn": "sphunc.baselines.cignn:CIGNN",
-        "causal_sphhn": "sphunc.baselines.causal_sphhn:CausalSphHN",
-        "majority": "sphunc.baselines.trivial:Majority",
-        "persistence": "sphunc.baselines.trivial:Persistence",
-        "logistic": "sphunc.baselines.controls:Logistic",
-        "recurrent": "sphunc.baselines.controls:Recurrent",
+        "hypergcn": "sphunc.baselines.networks.hypergcn:HyperGCN",
+        "sshgnn": "sphunc.baselines.networks.sshgnn:SSHGNN",
+        "spherenet": "sphunc.baselines.networks.spherenet.network:SphereNet",
+        "cignn": "sphunc.baselines.networks.cignn:CIGNN",
+        "causal_sphhn": "sphunc.baselines.networks.causal_sphhn:CausalSphHN",
+        "majority": "sphunc.baselines.controls.frequencies:Majority",
+        "persistence": "sphunc.baselines.controls.frequencies:Persistence",
+        "logistic": "sphunc.baselines.controls.logistic:Logistic",
+        "recurrent": "sphunc.baselines.controls.recurrent:Recurrent",
     }
 )
 """Name to "module:class"; loaded on first use."""
@@ -33,13 +34,18 @@ FORECASTERS = MappingProxyType(
 def forecaster_class(name: str) -> type[Any]:
     """Return the class of a forecaster."""
     if name not in FORECASTERS:
-        raise ArgumentError(f"forecaster {name!r} is not known; choose one of {', '.join(FORECASTERS)}")
+        hint = did_you_mean(name, list(FORECASTERS))
+        raise ArgumentError(f"forecaster {name!r} is not known{hint}; choose one of {', '.join(FORECASTERS)}")
     module, _, leaf = FORECASTERS[name].partition(":")
     return getattr(import_module(module), leaf)
 
 
-def forecaster(name: str, **settings: Any) -> Forecaster:
+def forecaster(name: str, **settings: object) -> Forecaster:
     """Make an unfitted forecaster.
+
+    Args:
+        name: a key of :data:`FORECASTERS`.
+        **settings: of the forecaster.
 
     Example:
         >>> forecaster("hypergcn", seed=0, width=32)
@@ -50,5 +56,8 @@ def forecaster(name: str, **settings: Any) -> Forecaster:
 
 def load_forecaster(folder: str | os.PathLike[str]) -> Forecaster:
     """Read any fitted forecaster, whichever it is."""
-    name = saved_name(Path(folder)) if has_bundle(Path(folder), PEER) else "sphunc"
+    name = "sphunc"
+    if has_bundle(Path(folder), BUNDLE):
+        document, _ = read_bundle(Path(folder), BUNDLE)
+        name = str(document.get("baseline"))
     return forecaster_class(name).load(folder)

@@ -1,102 +1,93 @@
-"""Settings of a peer by name and value: what is no setting, or out of its range, is refused before any work.
+"""Settings of a baseline: names and ranges are checked when the baseline is made, before any work.
 
-A field of a settings class carries its range in its type: ``width: Count = 64``. A word that is no setting is refused
-with the one that was probably meant.
+A field of a settings class carries its range in its type, ``width: Count = 64``, and the words that
+an error uses for it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
-from numbers import Integral, Real
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar, get_args
 
-import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
+from sphunc._checks import plain_scalar
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
+Setting = int | float | str | bool
+SearchSpace = Mapping[str, Sequence[Setting]]
 
-@dataclass(frozen=True)
-class Range:
-    """Numbers that a setting may have.
+Count = Annotated[int, Field(ge=1, description="a whole number, 1 or more")]
+Several = Annotated[int, Field(ge=2, description="a whole number, 2 or more")]
+Share = Annotated[float, Field(ge=0, lt=1, description="a number from 0 up to, but not, 1")]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, description="a finite number, 0 or more")]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False, description="a finite number above 0")]
+
+
+class Settings(BaseModel):
+    """Settings of a baseline; this one has none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+class NetworkSettings(Settings):
+    """Settings of the optimisation and of the network around a spatial encoder.
 
     Attributes:
-        words: the range as a person would say it.
-        least: the smallest.
-        below: all must be smaller than this.
-        least_is_allowed: whether the smallest is one of them.
+        learning_rate: step size of AdamW.
+        weight_decay: weight decay of AdamW.
+        epochs: most epochs.
+        patience: epochs without a lower held-out NLL before training ends.
+        folds: parts of the agents where agents are held out.
+        refit: whether the trained network goes on with validation and calibration outcomes too,
+            once these have chosen the number of epochs and the temperature.
+        width: units of the spatial encoder.
+        hidden: units of the memory.
+        dropout: share of units dropped while training.
     """
 
-    words: str
-    least: int | float
-    below: float = math.inf
-    least_is_allowed: bool = True
-
-    def __contains__(self, value: int | float) -> bool:
-        return value < self.below and (value >= self.least if self.least_is_allowed else value > self.least)
-
-
-Count = Annotated[int, Range("a whole number, 1 or more", 1)]
-Several = Annotated[int, Range("a whole number, 2 or more", 2)]
-Share = Annotated[float, Range("a number from 0 up to, but not, 1", 0.0, below=1.0)]
-Weight = Annotated[float, Range("a finite number, 0 or more", 0.0)]
-Rate = Annotated[float, Range("a finite number above 0", 0.0, least_is_allowed=False)]
+    learning_rate: Rate = 1e-3
+    weight_decay: Weight = 1e-3
+    epochs: Count = 200
+    patience: Count = 30
+    folds: Several = 3
+    refit: bool = True
+    width: Count = 64
+    hidden: Count = 64
+    dropout: Share = 0.3
 
 
-def check_params(owner: str, given: Iterable[str], allowed: Sequence[str]) -> None:
-    """Raise for the names in ``given`` that are not ``allowed``, all at once."""
-    unknown = [_unknown(owner, name, allowed) for name in given if name not in allowed]
-    if unknown:
-        raise ArgumentError(f"{'; '.join(unknown)}; allowed: {', '.join(allowed)}")
-
-
-def _unknown(owner: str, name: str, allowed: Sequence[str]) -> str:
-    close = get_close_matches(name, allowed, n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    return f"{name!r} is not a setting of {owner}{hint}"
-
-
-def check_values(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as Python's own numbers and words; raise for those that their fields do not allow, all at once.
+def make_settings(kind: type[AnySettings], given: Mapping[str, object]) -> AnySettings:
+    """Return checked settings; all values that are not allowed are named at once.
 
     Args:
         kind: the settings class.
-        given: values of some of its fields.
+        given: values of some of its fields; numbers may be numpy's.
     """
-    hints = get_type_hints(kind, include_extras=True)
-    checked, faults = dict[str, Any](), list[ArgumentError | ArgumentTypeError]()
-    for name, value in given.items():
-        try:
-            checked[name] = _checked(name, value, hints[name])
-        except (ArgumentError, ArgumentTypeError) as fault:
-            faults.append(fault)
-    if faults:
-        raise type(faults[0])(". ".join(map(str, faults)))
-    return checked
+    try:
+        return kind.model_validate({name: plain_scalar(value) for name, value in given.items()})
+    except ValidationError as error:
+        faults = error.errors()
+    raised = ArgumentError
+    if faults[0]["type"].endswith("_type"):
+        raised = ArgumentTypeError
+    raise raised(". ".join(_describe(kind, fault) for fault in faults)) from None
 
 
-def _checked(name: str, value: Any, hint: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    if hint is bool:
-        return _typed(name, value, bool, "True or False")
-    if get_origin(hint) is Literal:
-        return _chosen(name, value, get_args(hint))
-    base, allowed = get_args(hint)
-    _typed(name, value, Integral if base is int else Real, allowed.words)
-    if value not in allowed:
-        raise ArgumentError(f"{name} is {value!r}; give {allowed.words}")
-    return base(value)
-
-
-def _chosen(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    if value not in choices:
-        raise ArgumentError(f"{name} is {value!r}; choose {' or '.join(map(repr, choices))}")
-    return value
-
-
-def _typed(name: str, value: Any, kind: type[Any], words: str) -> Any:
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ArgumentTypeError(f"{name} is {value!r}, of type {type(value).__name__}; give {words}")
-    return value
+def _describe(kind: type[Settings], fault: ErrorDetails) -> str:
+    if not fault["loc"]:  # a check of several fields together has said it all
+        return str(fault.get("ctx", {}).get("error"))
+    name = str(fault["loc"][0])
+    value = fault["input"]
+    field = kind.model_fields[name]
+    if fault["type"] == "literal_error":
+        choices = " or ".join(repr(choice) for choice in get_args(field.annotation))
+        return f"{name} is {value!r}; choose {choices}"
+    allowed = field.description or "True or False"
+    if fault["type"].endswith("_type"):
+        return f"{name} is {value!r}, of type {type(value).__name__}; give {allowed}"
+    return f"{name} is {value!r}; give {allowed}"

@@ -4,9 +4,10 @@ r"""Temperature of a baseline's forecasts, learned on outcomes that training did
     p \propto p^{1/\tau}, \qquad
     \tau_i = \tau_0 + (1 - \tau_0)\,\mathrm{softplus}(\beta_0 + a + b\,H_i), \qquad b \ge 0
 
-with :math:`H_i` the entropy of the forecast over log C and :math:`\mathrm{softplus}(\beta_0) = 1`, so that a = b = 0
-changes nothing. A larger entropy never makes a forecast sharper, and the most probable class stays the same. With
-b = 0 this is the temperature scaling of Guo et al. (2017).
+with :math:`H_i` the entropy of the forecast over log C and
+:math:`\mathrm{softplus}(\beta_0) = 1`, so that a = b = 0 changes nothing. A larger entropy never
+makes a forecast sharper, and the most probable class stays the same. With b = 0 this is the
+temperature scaling of Guo et al. (2017).
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from torch import Tensor
 
 from sphunc._typing import Float
 from sphunc.baselines.forecaster import predictive_entropy
-from sphunc.baselines.targets import Targets
+from sphunc.baselines.holdout import Targets
 from sphunc.forecasting.distribution import Categorical
 
 NEUTRAL = math.log(math.e - 1.0)
 r""":math:`\beta_0`."""
 PRIOR_DEVIATIONS = (0.15, 0.5)
-"""Of a and b around 0. A network that stopped in time is about right on average: hundreds of outcomes move the offset,
-forty hardly."""
+"""Of a and b around 0. A network that stopped in time is about right on average: hundreds of
+outcomes move the offset, forty hardly."""
 FEWEST_TO_CALIBRATE = 100
-"""Outcomes of held-out agents: those of the last origins, and of as many before them as it takes."""
+"""Outcomes of held-out agents: those of the last origins, as many as it takes."""
 LOWEST_TEMPERATURE = 0.05
 r""":math:`\tau_0`."""
 LARGEST_MOVE = 2.0
@@ -63,10 +64,10 @@ class Temperature:
 
 
 def fit_temperature(forecasts: Categorical, targets: Targets) -> Temperature:
-    """Learn offset and slope by maximum a posteriori on the outcomes that count; neutral when there are none.
+    """Maximum a posteriori estimate of offset and slope; neutral where no outcome counts.
 
-    Minimises the summed negative log-likelihood plus ``a^2 / (2 s_a^2) + b^2 / (2 s_b^2)`` with s_a = 0.15 and
-    s_b = 0.5, so that few outcomes move little.
+    Minimises the summed negative log-likelihood plus ``a^2 / (2 s_a^2) + b^2 / (2 s_b^2)`` with
+    s_a = 0.15 and s_b = 0.5, so that few outcomes move little.
 
     Args:
         forecasts: ``[T, N, C]``.
@@ -74,7 +75,7 @@ def fit_temperature(forecasts: Categorical, targets: Targets) -> Temperature:
     """
     if targets.count == 0:
         return Temperature()
-    held_out = Categorical(forecasts.log_probabilities[targets.mask].detach().double())
+    held_out = Categorical(forecasts.select(targets.mask).log_probabilities.detach().double())
     entropy = predictive_entropy(held_out.probabilities)
     outcome = targets.outcome[targets.mask].unsqueeze(-1)
     prior = torch.tensor(PRIOR_DEVIATIONS, dtype=torch.float64, device=outcome.device)
@@ -97,10 +98,10 @@ def fit_temperature(forecasts: Categorical, targets: Targets) -> Temperature:
 
 
 def match_confidence(temperature: Temperature, held_out: Categorical, final: Categorical) -> Temperature:
-    """Move the offset so that a network that was trained on keeps the mean confidence of the one before.
+    """Move the offset so that a network trained further keeps its mean confidence.
 
-    What a network learns from the held-out outcomes sharpens its forecasts by itself; the temperature of its
-    predecessor on top would be too much. The slope stays.
+    What a network learns from the held-out outcomes sharpens its forecasts by itself; the
+    temperature from before on top would be too much. The slope stays.
 
     Args:
         temperature: fitted to the forecasts ``held_out``.

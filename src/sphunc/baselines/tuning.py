@@ -1,29 +1,27 @@
-"""One tuning budget: the same number of trials for everybody, compared by the NLL of held-out outcomes.
+"""Random search: the same number of trials for every system, scored by the NLL of held-out outcomes.
 
-The first trial is the default setting; the others are drawn from the declared search space, the default left out and
-none of them twice. The test origins of the split are never looked at. A trial is scored before any refit, so none
-refits: whoever fits the chosen setting does. SphUnc has nothing to tune: its one trial is the default.
+The first trial is the default setting; the others are drawn from the declared search space, the
+default left out and none of them twice. The test origins of the split are never read. A trial is
+scored before any refit, so none refits. SphUnc has nothing to tune: its one trial is the default.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import torch
+from torch import Generator
 
 from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Whole
 from sphunc.baselines.registry import forecaster, forecaster_class
+from sphunc.baselines.settings import SearchSpace, Setting
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import Split, TemporalHypergraph
-
-SPHUNC_SEARCH: Mapping[str, Sequence[Any]] = MappingProxyType({})
-"""Search space of SphUnc: empty, as the fit itself chooses axes, penalties and weights on held-out outcomes."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Trial:
         error: why it failed, or empty.
     """
 
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
     validation: float = math.inf
     error: str = ""
 
@@ -48,7 +46,7 @@ def tune(
     *,
     trials: Whole = 10,
     seed: Whole = 0,
-    **fixed: Any,
+    **fixed: object,
 ) -> tuple[Trial, ...]:
     """Try settings of a forecaster, and return the trials, the best first.
 
@@ -58,54 +56,52 @@ def tune(
         split: origins of each part.
         trials: fits, the default setting included; fewer if the search space is smaller.
         seed: of the draws and of every fit.
-        **fixed: settings that all trials share; what is fixed is not searched. No trial refits, ``refit=True`` or not.
+        **fixed: settings that all trials share and that are not searched. No trial refits,
+            ``refit=True`` or not.
     """
-    trials, seed = whole_number("trials", trials, least=1), seed_number(seed)
-    forecaster(name, **{"seed": seed, **fixed})  # a fixed setting that is at fault is no failed trial
-    drawn = draw_settings(name, trials, seed, fixed)
-    done = [_try(name, data, split, settings, seed, fixed) for settings in drawn]
+    trials = whole_number("trials", trials, least=1)
+    fixed = {"seed": seed_number(seed), **fixed}
+    forecaster(name, **fixed)  # a fixed setting that is at fault is no failed trial
+    if _defaults(name, ["refit"]):
+        fixed["refit"] = False
+    drawn = draw_settings(name, trials, seed_number(seed), fixed)
+    done = [_try(name, data, split, settings, fixed) for settings in drawn]
     return tuple(sorted(done, key=lambda trial: trial.validation))
 
 
-def draw_settings(name: str, trials: int, seed: int, fixed: Container[str] = ()) -> list[dict[str, Any]]:
+def draw_settings(name: str, trials: int, seed: int, fixed: Collection[str] = ()) -> list[dict[str, Setting]]:
     """Return the default (nothing changed) and ``trials - 1`` different points of the search space.
 
     Args:
         name: of a forecaster.
         trials: settings wanted.
         seed: of the draws.
-        fixed: settings that are not drawn.
-
-    Settings that are ``fixed`` are not drawn: trials that differ in nothing else would be the same fit. Nor is the
-    point of the space that spells the default out.
+        fixed: settings that are not drawn: trials that differ in nothing else would be the same fit.
     """
-    space = {setting: choices for setting, choices in search_space(name).items() if setting not in fixed}
+    space = {key: choices for key, choices in search_space(name).items() if key not in fixed}
     default = _defaults(name, space)
     points = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
-    order = torch.randperm(len(points), generator=torch.Generator().manual_seed(seed)).tolist()
+    order = torch.randperm(len(points), generator=Generator().manual_seed(seed)).tolist()
     others = [points[k] for k in order if points[k] != default]
     return [{}, *others[: trials - 1]]
 
 
-def search_space(name: str) -> Mapping[str, Sequence[Any]]:
-    """Return the declared choices per setting."""
-    return SPHUNC_SEARCH if name == "sphunc" else forecaster_class(name).search
+def search_space(name: str) -> SearchSpace:
+    """Return the declared choices per setting; none for SphUnc, whose fit chooses by itself."""
+    return getattr(forecaster_class(name), "search", {})
 
 
-def _defaults(name: str, settings: Iterable[str]) -> dict[str, Any]:
+def _defaults(name: str, settings: Iterable[str]) -> dict[str, Setting]:
     """Default values of those ``settings`` that a system has."""
     model = forecaster_class(name)()
-    holder = getattr(model, "settings", model)  # a peer keeps its settings together, SphUnc as attributes
+    holder = getattr(model, "settings", model)  # SphUnc keeps its settings as attributes
     return {setting: getattr(holder, setting) for setting in settings if hasattr(holder, setting)}
 
 
 def validation_nll(model: Any) -> float:
-    """Return the held-out NLL of a fitted forecaster: of its best epoch, or of the model that SphUnc chose.
+    """Held-out NLL of a fitted forecaster: of its best epoch, or of the model that SphUnc chose.
 
     Infinite where nothing was held out.
-
-    Args:
-        model: a fitted forecaster.
     """
     if hasattr(model, "validation_"):
         return model.validation_
@@ -120,15 +116,14 @@ def validation_nll(model: Any) -> float:
 
 
 def _try(
-    name: str, data: TemporalHypergraph, split: Split | None, settings: dict[str, Any], seed: int, fixed: dict[str, Any]
+    name: str,
+    data: TemporalHypergraph,
+    split: Split | None,
+    settings: Mapping[str, Setting],
+    fixed: Mapping[str, object],
 ) -> Trial:
     try:
-        model = forecaster(name, **{"seed": seed, **settings, **fixed, **_held_out_only(name)})
+        model = forecaster(name, **{**settings, **fixed})
         return Trial(settings, validation_nll(model.fit(data, split, verbose=False)))
     except ArgumentError as error:
         return Trial(settings, math.inf, str(error))
-
-
-def _held_out_only(name: str) -> dict[str, Any]:
-    """What leaves a refit out, where there is one: the score is that of the epoch before it."""
-    return dict.fromkeys(_defaults(name, ["refit"]), False)

@@ -3,7 +3,7 @@ import pytest
 import torch
 from scipy import stats
 
-from sphunc.baselines.links import conditional_granger, false_discovery, pairwise_granger
+from sphunc.baselines.links import conditional_granger, false_discovery_rates, pairwise_granger
 from sphunc.baselines.links.granger import target_moments
 from sphunc.discovery.candidates import all_pairs
 
@@ -60,6 +60,11 @@ def test_replicates_are_scaled_agent_by_agent(states):
 
 
 def test_step_up_rule_by_hand():
-    chosen = false_discovery(torch.tensor([0.01, 0.03, 0.04, 0.8], dtype=torch.double), 0.06)
-    assert chosen.tolist() == [True, True, True, False]
-    assert not false_discovery(torch.tensor([0.5, 0.9], dtype=torch.double), 0.1).any()
+    rates = false_discovery_rates(torch.tensor([0.8, 0.01, 0.04, 0.03], dtype=torch.double))
+    assert rates.tolist() == pytest.approx([0.8, 0.04, 0.16 / 3, 0.16 / 3])
+
+
+def test_rates_are_those_of_scipy():
+    p_value = torch.rand(200, generator=torch.Generator().manual_seed(2), dtype=torch.double) ** 2
+    expected = stats.false_discovery_control(p_value.numpy())
+    assert false_discovery_rates(p_value).tolist() == pytest.approx(expected.tolist())

@@ -14,7 +14,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from sphunc._typing import Bool, Float, Links
+from sphunc._typing import Float, Links
 from sphunc.discovery.candidates import candidate_links
 
 RIDGE = 1e-3
@@ -101,20 +101,17 @@ def target_moments(
         yield place, columns @ columns.T, free
 
 
-def false_discovery(p_value: Scores, rate: float) -> Bool[Tensor, " link"]:
-    """Links chosen at a rate of false discoveries, by the step-up rule of Benjamini and Hochberg (1995).
+def false_discovery_rates(p_value: Scores) -> Scores:
+    r"""Least rate of false discoveries at which each link is chosen (Benjamini and Hochberg, 1995).
 
-    Args:
-        p_value: of every link.
-        rate: of false discoveries.
+    .. math:: q_{(k)} = \min_{l \ge k} p_{(l)} K / l
+
+    The links chosen at a rate are those with q up to it.
     """
     order = torch.argsort(p_value)
-    bound = rate * torch.arange(1, len(p_value) + 1, dtype=p_value.dtype) / len(p_value)
-    below = (p_value[order] <= bound).nonzero().flatten()
-    chosen = torch.zeros(len(p_value), dtype=torch.bool)
-    if below.numel():
-        chosen[order[: int(below[-1]) + 1]] = True
-    return chosen
+    rank = torch.arange(1, len(p_value) + 1, dtype=p_value.dtype, device=p_value.device)
+    stepped = (p_value[order] * len(p_value) / rank).flip(0)
+    return torch.empty_like(p_value).index_copy(0, order, stepped.cummin(0).values.flip(0))
 
 
 def _demeaned(values: Tensor) -> Tensor:

@@ -1,0 +1,74 @@
+"""Logistic regression on an agent's own features and outcomes so far."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Generator, Tensor, nn
+
+from sphunc._typing import Float
+from sphunc.baselines.baseline import NetworkBaseline
+from sphunc.baselines.panel import Panel, count_inputs
+from sphunc.baselines.settings import Count, NetworkSettings, Rate, SearchSpace
+from sphunc.baselines.temporal import Encoding, ForecastNetwork, NoMessages, linear
+
+
+class LogisticSettings(NetworkSettings):
+    """Settings of the logistic regression; width, hidden and dropout have no meaning here.
+
+    An epoch costs next to nothing, and small steps need many where outcomes are nearly certain.
+    """
+
+    learning_rate: Rate = 2e-3
+    epochs: Count = 3000
+
+
+class LogisticNetwork(ForecastNetwork):
+    """Softmax of a linear map of the inputs.
+
+    Args:
+        num_features: F.
+        num_classes: C.
+        settings: of the baseline.
+        generator: not used, as weights start at 0.
+    """
+
+    def __init__(self, num_features: int, num_classes: int, settings: NetworkSettings, generator: Generator) -> None:
+        super().__init__()
+        num_inputs = count_inputs(num_features, num_classes)
+        self.spatial = NoMessages(num_inputs, num_features, settings, generator)
+        self.map = linear(num_inputs, num_classes, generator)
+        nn.init.zeros_(self.map.weight)
+
+    def forward(
+        self, panel: Panel, generator: Generator | None = None
+    ) -> tuple[Float[Tensor, "time agent class"], Encoding]:
+        """Log-probabilities of the outcome ``horizon`` after every time, and an empty encoding.
+
+        Args:
+            panel: T times.
+            generator: not used.
+        """
+        return torch.log_softmax(self.map(panel.inputs), -1), self.spatial(panel)
+
+
+class Logistic(NetworkBaseline):
+    """Logistic regression on features, their mean so far, and outcomes so far."""
+
+    name = "logistic"
+    Settings = LogisticSettings
+    search: ClassVar[SearchSpace] = {
+        "learning_rate": (1e-3, 2e-3, 5e-3, 2e-2),
+        "weight_decay": (1e-3, 1e-2, 1e-1),
+    }
+
+    def make_network(self, num_features: int, num_classes: int, generator: Generator) -> ForecastNetwork:
+        """Make the linear map.
+
+        Args:
+            num_features: F.
+            num_classes: C.
+            generator: source of the initial weights.
+        """
+        return LogisticNetwork(num_features, num_classes, self.settings, generator)
