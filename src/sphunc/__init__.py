@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sphunc.interventions import CutGroup, CutLink, Do, Effect, Plan, Policy, ScaleLink, Shift, Stochastic
     from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
     from sphunc.model import SphUncConfig
-    from sphunc.nn.conv import AngularHypergraphConv
+    from sphunc.nn import AngularHypergraphConv
     from sphunc.sphere import VonMisesFisher, vmf_entropy
     from sphunc.worlds import World, simulate
 

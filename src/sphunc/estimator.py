@@ -32,8 +32,7 @@ from sphunc.forecasting.progress import ProgressBar, StageRecord
 from sphunc.forecasting.schema import TrainingSchema, align, decode_schema, encode_schema, schema_of
 from sphunc.forecasting.scoring import METRICS, mean_score
 from sphunc.forecasting.storage import has_bundle, read_bundle, write_bundle
-from sphunc.hypergraph import Split, TemporalHypergraph
-from sphunc.hypergraph.quality import suspicions
+from sphunc.hypergraph import Split, TemporalHypergraph, suspicions
 from sphunc.interventions import Effect, Plan, dowhy
 from sphunc.interventions.asking import system_of
 from sphunc.interventions.dowhy import ANGLES as SWEEP_ANGLES

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 import sphunc.nn.attention as attention
-import sphunc.nn.large_groups as large_groups
-import sphunc.nn.tiles as tiles
+import sphunc.nn.kernels.large_groups as large_groups
+import sphunc.nn.kernels.tiles as tiles
 from sphunc.hypergraph.buckets import group_by_size, weighted_share
 from sphunc.nn.attention import angular_attention, angular_attention_with_self
-from sphunc.nn.pairs import find_pairs
+from sphunc.nn.kernels.pairs import find_pairs
 
 GROUPS = [[0, 1, 2], [1, 2], [3], [0, 2, 3, 4, 5, 6, 7, 8, 9], [], [4, 5, 6], [9, 0]]
 NODES = 12  # 10 and 11 are in no group

@@ -4,7 +4,6 @@ import torch
 from sphunc.nn.concentration import (
     ConcentrationHead,
     bounded_concentration,
-    cap,
     scaled_entropy,
 )
 
@@ -22,10 +21,10 @@ def test_concentration_stays_in_its_range_and_never_falls(dtype):
     assert bool((kappa.diff() >= 0).all())
 
 
-def test_cap_is_one_plus_the_strength_until_it_bends():
-    strength = torch.linspace(0, 180, 100, dtype=torch.float64)
-    torch.testing.assert_close(cap(strength), 1 + strength, atol=1e-8, rtol=0)
-    assert float(cap(torch.tensor(0.0))) == 1.0
+def test_concentration_is_one_plus_the_softplus_until_it_bends():
+    raw = torch.linspace(-40, 180, 200, dtype=torch.float64)
+    expected = 1 + torch.nn.functional.softplus(raw)
+    torch.testing.assert_close(bounded_concentration(raw), expected, atol=1e-8, rtol=0)
 
 
 def test_gradients_are_smooth_through_both_ends():

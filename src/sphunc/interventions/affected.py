@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from sphunc._typing import Bool, Tensor
-from sphunc.hypergraph.incidence import Incidence
+from sphunc.hypergraph import Incidence
 from sphunc.interventions.origin import Origin
 from sphunc.interventions.resolve import ResolvedInterventions
 

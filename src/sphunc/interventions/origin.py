@@ -10,7 +10,7 @@ import torch
 
 from sphunc._typing import Float, Int, Tensor
 from sphunc.forecasting.distribution import PredictiveDistribution
-from sphunc.hypergraph.incidence import Incidence
+from sphunc.hypergraph import Incidence
 from sphunc.interventions.resolve import ReferenceKind
 from sphunc.model.covariates import Covariates, FeatureHistory
 from sphunc.model.dynamics import PADDING

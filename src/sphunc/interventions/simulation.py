@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.hypergraph.incidence import Incidence
+from sphunc.hypergraph import Incidence
 from sphunc.interventions.abduction import coupled_probabilities, draw_paths, observed_cell
 from sphunc.interventions.affected import affected_agents, copies
 from sphunc.interventions.calibration import Correction

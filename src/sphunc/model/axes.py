@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sphunc._typing import Bool, Float, Tensor
 from sphunc.model.inputs import ModelInputs
-from sphunc.nn.filling import fill, learn_factors
+from sphunc.nn import impute, learn_factors
 
 LOWEST_AUTOCORRELATION = 0.05
 SMALLEST_AXIS = 0.03
@@ -83,7 +83,7 @@ class StateAxes:
         """
         x = self.standardise(inputs)
         observed = (inputs.x_mask & self.in_block).any(-1)
-        z = fill(x, inputs.x_mask, self.loadings, self.uniqueness) @ self.axes
+        z = impute(x, inputs.x_mask, self.loadings, self.uniqueness) @ self.axes
         return z, self._missing_variance(inputs.x_mask, observed), observed
 
     def remainder(self, inputs: ModelInputs) -> Float[Tensor, "time agent"]:
@@ -214,7 +214,7 @@ def _standardised(inputs: ModelInputs) -> tuple[Tensor, Tensor, Statistics] | No
     scale = torch.where(varies, variance.sqrt(), 1.0)
     x = torch.where(mask & varies, (inputs.x - mean) / scale, 0.0)
     loadings, uniqueness = learn_factors(x.flatten(0, 1), mask.flatten(0, 1))
-    return fill(x, mask, loadings, uniqueness), mask, (mean, scale, loadings, uniqueness, varies)
+    return impute(x, mask, loadings, uniqueness), mask, (mean, scale, loadings, uniqueness, varies)
 
 
 def _main_block(x: Float[Tensor, "row feature"], varies: Bool[Tensor, " feature"]) -> Bool[Tensor, " feature"]:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from scipy.sparse import coo_array, csr_array
 
-from sphunc.hypergraph.incidence import Incidence
+from sphunc.hypergraph import Incidence
 from sphunc.model.dynamics import Links
 
 MOST_CANDIDATES = 60

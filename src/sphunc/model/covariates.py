@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from sphunc._typing import Bool, Float, Tensor
-from sphunc.hypergraph.incidence import Incidence
+from sphunc.hypergraph import Incidence
 from sphunc.model.inputs import ModelInputs
 
 PRIOR_COUNT = 2.0

@@ -19,7 +19,7 @@ import torch
 from scipy.optimize import minimize
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.hypergraph.incidence import Incidence
+from sphunc.hypergraph import Incidence
 from sphunc.model.kalman import ChainParameters, Filtered, kalman_filter
 
 PADDING = 2

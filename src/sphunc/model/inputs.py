@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.hypergraph import TemporalHypergraph
-from sphunc.hypergraph.incidence import Incidence, incidence_at
+from sphunc.hypergraph import Incidence, TemporalHypergraph, incidence_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,7 @@ import torch
 from sphunc._typing import Float, Int, Tensor
 from sphunc.forecasting.identifiers import canonical_order
 from sphunc.forecasting.schema import TrainingSchema
-from sphunc.hypergraph import TemporalHypergraph
-from sphunc.hypergraph.incidence import Incidence
-from sphunc.hypergraph.quality import robust_limits, winsorise
+from sphunc.hypergraph import Incidence, TemporalHypergraph, robust_limits, winsorise
 from sphunc.model.inputs import ModelInputs, read_inputs
 
 

@@ -8,28 +8,34 @@ from torch import nn
 from sphunc._typing import Float, Tensor
 from sphunc.sphere import vmf_entropy
 
-LOWEST, HIGHEST = 1.0, 200.0
-# Where the entropy of 128 dimensions is steep; a unit of the network's output then moves about a tenth of the range.
-INITIAL_RAW, GAIN = 90.0, 20.0
-
-
-def cap(strength: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
-    r"""Bring an evidence strength :math:`s \ge 0` into [1, 200]: :math:`200 - \mathrm{softplus}(199 - s)`.
-
-    Smooth and increasing, 1 + s to within 1e-8 for s up to 180, exactly inside the range in floating point.
-    """
-    return HIGHEST - nn.functional.softplus(HIGHEST - LOWEST - strength)
+LOWEST_CONCENTRATION = 1.0
+HIGHEST_CONCENTRATION = 200.0
+# Where the entropy of 128 dimensions is steep.
+INITIAL_RAW = 90.0
+# A unit of the network's output then moves about a tenth of the range.
+GAIN = 20.0
 
 
 def bounded_concentration(raw: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
-    """Softplus, as the paper has it, brought into [1, 200] by :func:`cap`."""
-    return cap(nn.functional.softplus(raw))
+    r"""Concentration in [1, 200]: the paper's softplus s, then :math:`200 - \mathrm{softplus}(199 - s)`.
+
+    Smooth and increasing, 1 + s to within 1e-8 for s up to 180, exactly inside the range in
+    floating point.
+    """
+    strength = nn.functional.softplus(raw)
+    span = HIGHEST_CONCENTRATION - LOWEST_CONCENTRATION
+    return HIGHEST_CONCENTRATION - nn.functional.softplus(span - strength)
 
 
 class ConcentrationHead(nn.Module):
-    r""":math:`\rho_\psi`, one hidden layer into [1, 200]: the paper's head, fed with directions (``in_dim`` D).
+    r""":math:`\rho_\psi`, one hidden layer into [1, 200]: the paper's head, fed with directions.
 
     Starts at 91 for every input.
+
+    Args:
+        in_dim: D, inputs per agent.
+        width: hidden units.
+        generator: source of the initial weights.
     """
 
     def __init__(self, in_dim: int, *, width: int = 32, generator: torch.Generator | None = None) -> None:
@@ -41,14 +47,21 @@ class ConcentrationHead(nn.Module):
 
     def forward(self, inputs: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch"]:
         """Return the concentration ``[...]``."""
-        hidden = torch.nn.functional.silu(inputs @ self.hidden.mT + self.hidden_bias)
+        hidden = nn.functional.silu(inputs @ self.hidden.mT + self.hidden_bias)
         return bounded_concentration(INITIAL_RAW + GAIN * (hidden @ self.out + self.out_bias))
 
 
 def scaled_entropy(kappa: Float[Tensor, "*batch"], dim: int) -> Float[Tensor, "*batch"]:
     r"""Epistemic part in [0, 1], :math:`(H(\kappa) - H(200)) / (H(1) - H(200))`.
 
-    0 at the most concentrated belief, 1 at the least; comparable between dimensions, unlike the entropy in nats.
+    0 at the most concentrated belief, 1 at the least; comparable between dimensions, unlike the
+    entropy in nats.
+
+    Args:
+        kappa: :math:`\kappa` in [1, 200] ``[...]``.
+        dim: D, axes of the space around the sphere.
     """
-    ends = vmf_entropy(torch.tensor([LOWEST, HIGHEST], dtype=torch.float64), dim).tolist()
-    return ((vmf_entropy(kappa, dim) - ends[1]) / (ends[0] - ends[1])).clamp(0.0, 1.0)
+    ends = torch.tensor([LOWEST_CONCENTRATION, HIGHEST_CONCENTRATION], dtype=torch.float64)
+    widest, narrowest = vmf_entropy(ends, dim).tolist()
+    scaled = (vmf_entropy(kappa, dim) - narrowest) / (widest - narrowest)
+    return scaled.clamp(0.0, 1.0)

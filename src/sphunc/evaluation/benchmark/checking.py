@@ -19,10 +19,9 @@ from sphunc.errors import SphuncError
 from sphunc.evaluation.benchmark.cells import ORACLE
 from sphunc.evaluation.benchmark.matrix import Matrix, Model, OfficialData, TableData, Variant, WorldData
 from sphunc.evaluation.benchmark.sources import load_material
-from sphunc.hypergraph import TemporalHypergraph, time_split
-from sphunc.hypergraph.splits import PARTS, least_times
+from sphunc.hypergraph import PARTS, TemporalHypergraph, least_times, time_split
 from sphunc.model import SphUncConfig
-from sphunc.worlds.presets import settings_for
+from sphunc.worlds import settings_for
 
 OF_THE_FILE = {"seed": "seeds", "horizon": "horizon"}
 """Settings that every model has, but that the experiment gives: the field that does."""

@@ -27,11 +27,15 @@ import torch
 from torch import nn
 
 from sphunc._typing import Directions, Float, Links, Tensor
-from sphunc.hypergraph.buckets import Buckets
-from sphunc.nn.aleatoric import flattening
-from sphunc.nn.attention import angular_attention_with_self
-from sphunc.nn.concentration import HIGHEST, LOWEST, scaled_entropy
-from sphunc.nn.projection import normalise
+from sphunc.hypergraph import Buckets
+from sphunc.nn import (
+    HIGHEST_CONCENTRATION,
+    LOWEST_CONCENTRATION,
+    angular_attention_with_self,
+    flattening,
+    normalise,
+    scaled_entropy,
+)
 from sphunc.sphere import VonMisesFisher, log_normalizer, vmf_entropy
 
 Geometry = Literal["sphere", "euclidean"]
@@ -120,7 +124,7 @@ def scaled_belief_entropy(kappa: Float[Tensor, "*batch"], dim: int, geometry: Ge
     """
     if geometry == "sphere":
         return scaled_entropy(kappa, dim)
-    return (math.log(HIGHEST) - kappa.log()) / math.log(HIGHEST / LOWEST)
+    return (math.log(HIGHEST_CONCENTRATION) - kappa.log()) / math.log(HIGHEST_CONCENTRATION / LOWEST_CONCENTRATION)
 
 
 def pass_messages(

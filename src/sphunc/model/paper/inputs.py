@@ -9,9 +9,8 @@ import torch
 
 from sphunc._typing import Bool, Features, Float, Int, Links, Tensor
 from sphunc.errors import DataError
-from sphunc.hypergraph import TemporalHypergraph, comembers
-from sphunc.hypergraph.buckets import Buckets, group_by_size
-from sphunc.nn.standardisation import standardise
+from sphunc.hypergraph import Buckets, TemporalHypergraph, comembers, group_by_size
+from sphunc.nn import standardise
 
 MOST_CANDIDATES = 60
 """Candidates of one agent: a group of a thousand would make a million links."""

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from sphunc._typing import Bool, Directions, Float, Links, Tensor
-from sphunc.hypergraph.buckets import Buckets
+from sphunc.hypergraph import Buckets
 from sphunc.model.paper.config import PaperConfig
 from sphunc.model.paper.equations import (
     belief_entropy,
@@ -26,10 +26,15 @@ from sphunc.model.paper.equations import (
     structural_mean,
 )
 from sphunc.model.paper.inputs import PaperInputs, replicate_links
-from sphunc.nn.aleatoric import AleatoricHead, squashed_variance
-from sphunc.nn.concentration import LOWEST, ConcentrationHead
-from sphunc.nn.fusion import AdHocFusion, MonotoneFusion
-from sphunc.nn.temperature import Temperature
+from sphunc.nn import (
+    LOWEST_CONCENTRATION,
+    AdHocFusion,
+    AleatoricHead,
+    ConcentrationHead,
+    MonotoneFusion,
+    Temperature,
+    squashed_variance,
+)
 
 INITIAL_SHARPNESS = 4.0
 """kappa_a before training; the paper gives none."""
@@ -184,7 +189,7 @@ class PaperNetwork(nn.Module):
             h: latent states.
             has_features: whether anything was observed.
         """
-        return torch.where(has_features, self.concentration(h), LOWEST)
+        return torch.where(has_features, self.concentration(h), LOWEST_CONCENTRATION)
 
     def persistent_bias(
         self, h: Float[Tensor, "time agent dim"], present: Bool[Tensor, "time agent"]

@@ -13,7 +13,7 @@ from sphunc._typing import Bool, Float, Links, Tensor
 from sphunc.model.paper.config import PaperConfig
 from sphunc.model.paper.equations import Geometry, belief_log_density
 from sphunc.model.paper.network import PaperOutput
-from sphunc.nn.aleatoric import gaussian_log_density, squashed_variance
+from sphunc.nn import gaussian_log_density, squashed_variance
 
 SPARSITY = 0.1
 """Weight of the sparsity prior against the fidelity of the structural assignment inside L_causal."""

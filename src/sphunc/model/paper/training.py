@@ -40,7 +40,7 @@ from sphunc.model.paper.tracking import (
     class_directions,
     tracked_entropy,
 )
-from sphunc.nn.standardisation import feature_statistics
+from sphunc.nn import feature_statistics
 
 LARGEST_TEMPERATURE = 5.0
 """Calibration multiplies the temperature by at most this, and divides by at most this."""

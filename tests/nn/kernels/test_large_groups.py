@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-import sphunc.nn.large_groups as large_groups
-from sphunc.nn.large_groups import Gradients, LargeGroup, hear, hear_backward
+import sphunc.nn.kernels.large_groups as large_groups
+from sphunc.nn.kernels.large_groups import Gradients, LargeGroup, hear, hear_backward
 
 NODES = torch.tensor([4, 0, 6, 2, 5])
 GROUP = LargeGroup(NODES, start=3)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sphunc.hypergraph.buckets import group_by_size
-from sphunc.nn.pairs import PairPool, find_pairs
+from sphunc.nn.kernels.pairs import PairPool, find_pairs
 
 GROUPS = [[0, 1, 2], [1, 2], [0, 2, 3, 4], [5, 4, 3], [5, 0]]  # 1 and 2, 0 and 2, 3 and 4 meet twice
 NODES = 7  # 6 is in no group

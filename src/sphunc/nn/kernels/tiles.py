@@ -2,7 +2,7 @@ r"""Attention inside groups of middling size, as dense products over tiles of gr
 
 A tile stays in the cache while its members are gathered, used and summed; each membership is gathered once, and only
 :math:`\alpha` and the inner products are kept for the way back. Groups too large for that are
-:mod:`sphunc.nn.large_groups`.
+:mod:`sphunc.nn.kernels.large_groups`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from sphunc._typing import Tensor
 from sphunc.hypergraph.buckets import Buckets
-from sphunc.nn.large_groups import Gradients, LargeGroup, hear, hear_backward
+from sphunc.nn.kernels.large_groups import Gradients, LargeGroup, hear, hear_backward
 
 # Memberships per tile. On a CPU a tile of 2048 rows of 128 floats takes 1 MB: gathered, used and summed inside the
 # cache it costs a tenth of gathering all memberships into fresh memory. Other devices want fewer launches.

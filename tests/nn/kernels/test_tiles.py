@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-import sphunc.nn.tiles as tiles
+import sphunc.nn.kernels.tiles as tiles
 from sphunc.hypergraph.buckets import group_by_size
-from sphunc.nn.tiles import TilePool
+from sphunc.nn.kernels.tiles import TilePool
 
 SIZES = [2, 2, 2, 3, 3, 9, 10]
 NODES = 14

@@ -1,10 +1,10 @@
-"""What was not observed is filled by its conditional mean; what was is never touched."""
+"""What was not observed is imputed by its conditional mean; what was is never touched."""
 
 import pytest
 import torch
 
-from sphunc.nn import filling
-from sphunc.nn.filling import fill, learn_factors
+from sphunc.nn import imputation
+from sphunc.nn.imputation import impute, learn_factors
 
 
 def generator(seed=0):
@@ -36,21 +36,21 @@ def planted(lost, rows=500, features=12, factors=3, seed=2):
     return truth, torch.rand(rows, features, generator=g) >= lost
 
 
-def test_fill_is_the_conditional_mean_of_the_full_covariance():
+def test_impute_is_the_conditional_mean_of_the_full_covariance():
     (loadings, noise), (x, mask) = model(), damaged()
     covariance = loadings @ loadings.mT + torch.diag(noise)
-    got = fill(x, mask, loadings, noise)
-    for row, seen, filled in zip(x, mask, got, strict=True):
+    got = impute(x, mask, loadings, noise)
+    for row, seen, imputed in zip(x, mask, got, strict=True):
         if not bool(seen.any()):
             continue
         expected = covariance[~seen][:, seen] @ torch.linalg.solve(covariance[seen][:, seen], row[seen])
-        torch.testing.assert_close(filled[~seen], expected)
+        torch.testing.assert_close(imputed[~seen], expected)
 
 
 def test_observed_entries_are_untouched_and_the_argument_too():
     (loadings, noise), (x, mask) = model(), damaged()
     before = x.clone()
-    got = fill(x, mask, loadings, noise)
+    got = impute(x, mask, loadings, noise)
     assert torch.equal(got[mask], x[mask])
     assert torch.equal(x, before)
     assert (got[2:][~mask[2:]] != 0).all()
@@ -58,23 +58,23 @@ def test_observed_entries_are_untouched_and_the_argument_too():
 
 def test_rows_of_which_nothing_was_observed_stay_zero():
     (loadings, noise), (x, mask) = model(), damaged()
-    assert not fill(x, mask, loadings, noise)[0].any()
+    assert not impute(x, mask, loadings, noise)[0].any()
 
 
 def test_without_gaps_or_without_factors_nothing_is_done():
     (loadings, noise), (x, mask) = model(), damaged()
-    assert fill(x, mask, loadings[:, :0], noise) is x
-    assert fill(x, torch.ones_like(mask), loadings, noise) is x
-    assert fill(x * 0, torch.zeros_like(mask), loadings, noise).abs().max() == 0
+    assert impute(x, mask, loadings[:, :0], noise) is x
+    assert impute(x, torch.ones_like(mask), loadings, noise) is x
+    assert impute(x * 0, torch.zeros_like(mask), loadings, noise).abs().max() == 0
 
 
-def test_every_row_is_filled_by_itself(monkeypatch):
+def test_every_row_is_imputed_by_itself(monkeypatch):
     (loadings, noise), (x, mask) = model(), damaged()
-    whole = fill(x, mask, loadings, noise)
-    torch.testing.assert_close(fill(x.view(4, 10, 7), mask.view(4, 10, 7), loadings, noise), whole.view(4, 10, 7))
+    whole = impute(x, mask, loadings, noise)
+    torch.testing.assert_close(impute(x.view(4, 10, 7), mask.view(4, 10, 7), loadings, noise), whole.view(4, 10, 7))
     for rows in (1, 7):
-        monkeypatch.setattr(filling, "CHUNK", rows * 3**2)
-        torch.testing.assert_close(fill(x, mask, loadings, noise), whole)
+        monkeypatch.setattr(imputation, "CHUNK", rows * 3**2)
+        torch.testing.assert_close(impute(x, mask, loadings, noise), whole)
 
 
 @pytest.mark.parametrize("lost", [0.1, 0.2, 0.3])
@@ -82,8 +82,8 @@ def test_learned_factors_come_near_to_what_was_lost(lost):
     truth, mask = planted(lost)
     x = torch.where(mask, truth, 0.0)
     loadings, noise = (t.float() for t in learn_factors(x, mask))
-    filled = fill(x, mask, loadings, noise)
-    error = (filled - truth)[~mask].square().mean()
+    imputed = impute(x, mask, loadings, noise)
+    error = (imputed - truth)[~mask].square().mean()
     # A tenth of the variance is noise that nothing tells; the mean leaves all of it.
     assert 0.08 < error < 0.3 * truth[~mask].square().mean()
 
@@ -117,27 +117,27 @@ def test_a_row_of_which_nothing_was_observed_teaches_nothing():
 def test_many_rows_are_thinned_the_same_way_every_time(monkeypatch):
     truth, mask = planted(0.2)
     x = torch.where(mask, truth, 0.0)
-    kept = filling.some_rows(len(x), 100)
+    kept = imputation.sample_rows(len(x), 100)
     expected = learn_factors(x[kept], mask[kept])
-    monkeypatch.setattr(filling, "ROWS_TO_LEARN", 100)
+    monkeypatch.setattr(imputation, "ROWS_TO_LEARN", 100)
     for got, one in zip(learn_factors(x, mask), expected, strict=True):
         torch.testing.assert_close(got, one)
 
 
 def test_thinned_rows_meet_every_agent():
     agents, times = 1000, 40
-    kept = filling.some_rows(agents * times, 4096)
+    kept = imputation.sample_rows(agents * times, 4096)
     assert len(kept) == len(kept.unique()) == 4096
     assert len((kept % agents).unique()) > 950
-    assert torch.equal(filling.some_rows(7, 10), torch.arange(7))
+    assert torch.equal(imputation.sample_rows(7, 10), torch.arange(7))
 
 
-def test_complete_training_rows_teach_what_to_fill_in_later():
+def test_complete_training_rows_teach_what_to_impute_later():
     truth, mask = planted(0.3)
     loadings, noise = learn_factors(truth, torch.ones_like(mask))
-    filled = filling.fill(torch.where(mask, truth, 0.0).double(), mask, loadings, noise)
+    imputed = impute(torch.where(mask, truth, 0.0).double(), mask, loadings, noise)
     lost = ~mask
-    assert (filled - truth)[lost].square().mean() < 0.3 * truth[lost].square().mean()
+    assert (imputed - truth)[lost].square().mean() < 0.3 * truth[lost].square().mean()
 
 
 @pytest.mark.parametrize("constant", [1, 6, 7])
@@ -147,7 +147,7 @@ def test_constant_and_unseen_features_bring_no_nan(constant):
     mask[2:, 6] = False
     loadings, noise = learn_factors(x, mask)
     assert loadings.isfinite().all()
-    assert (noise >= filling.LEAST_NOISE).all()
-    got = fill(x, mask, loadings, noise)
+    assert (noise >= imputation.LEAST_NOISE).all()
+    got = impute(x, mask, loadings, noise)
     assert got.isfinite().all()
     torch.testing.assert_close(got[:, :constant], torch.zeros_like(got[:, :constant]), atol=1e-6, rtol=0)
