@@ -4,9 +4,11 @@ import pytest
 import torch
 
 import sphunc
+from sphunc.model.dynamics import initial_dynamics
 from sphunc.model.inputs import read_inputs
-from sphunc.model.link_calibration import decoy_share
+from sphunc.model.link_calibration import _reordered, decoy_share
 from sphunc.model.states import fit_chains
+from sphunc.model.structure import learn_structure
 
 
 def draw(seed, count):
@@ -33,6 +35,48 @@ def test_order_of_the_links_stays():
     raw = draw(3, 100).sort().values.view(1, -1)
     share = decoy_share(raw, rivals, draw(2, 1500))
     assert bool((share.diff(dim=1) >= 0).all())
+
+
+def test_share_of_links_is_that_among_candidates():
+    # Log-odds of links and of others are normal with one variance: the share of links is logistic, of slope 0.8.
+    generator = torch.Generator().manual_seed(0)
+    x = 3 * torch.randn(20_000, generator=generator, dtype=torch.float64) - 4
+    is_link = torch.arange(20_000) % 10 == 0
+    rivals = torch.sigmoid(x + 7.2 * is_link)
+    decoys = torch.sigmoid(3 * torch.randn(5_000, generator=generator, dtype=torch.float64) - 4)
+    share = decoy_share(rivals.view(100, 200), rivals, decoys).flatten()
+    assert float(share.sum()) == pytest.approx(2000, rel=0.15)
+    for low, high in ((0.1, 0.4), (0.4, 0.7), (0.7, 1.0)):
+        inside = (share > low) & (share <= high)
+        assert float(is_link[inside].double().mean()) == pytest.approx(float(share[inside].mean()), abs=0.1)
+
+
+def test_decoys_start_level_with_candidates(monkeypatch):
+    # A candidate that is a link already would keep its own copy out of the structure.
+    seen = {}
+
+    def watch(dynamics, links, data, prior, **settings):
+        seen.setdefault("starts", []).append(links)
+        return learn_structure(dynamics, links, data, prior, **settings)
+
+    monkeypatch.setattr("sphunc.model.link_calibration.learn_structure", watch)
+    data = sphunc.simulate("snare", agents=60, times=6, seed=0).data
+    fit_chains(read_inputs(data, data.num_classes, data.num_classes), most_axes=8, seed=0)
+    (links,) = seen["starts"]
+    assert not links.mean.any()
+    assert links.square.any()
+
+
+def test_reordered_paths_keep_start_and_innovations():
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(9, 4, 2, generator=generator, dtype=torch.float64)
+    dynamics = initial_dynamics(torch.ones(2, dtype=torch.float64), torch.ones(2, dtype=torch.float64), 4)
+    path = _reordered(states, dynamics, generator)
+    innovation = path[1:] - 0.3 * path[:-1]
+    before = states[1:] - 0.3 * states[:-1]
+    assert torch.equal(path[0], states[0])
+    assert torch.allclose(innovation.sort(0).values, before.sort(0).values)
+    assert not torch.allclose(path, states)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -1,22 +1,23 @@
 r"""Link probabilities calibrated by decoys: sources that cannot influence the target, judged by the same sampler.
 
 Decoys are agents the target never met, and co-members read in reversed time, which keep what is shared without any
-influence: levels, autocorrelation, homophily. The share of links among candidates of raw probability p is
+influence: levels, autocorrelation, homophily. Where nearly everybody met, co-members whose innovations came in another
+order stand for the first kind. With x the raw log-odds of a link, the share of links among candidates at x is
 
-.. math:: q(p) = 1 - f_{decoy}(p) / f_{candidate}(p)
+.. math:: q(x) = \frac{1}{1 + e^{-(t + s x)}}, \qquad
+          \frac{f_{decoy}(x)}{f_{candidate}(x)} = \frac{1 - q(x)}{1 - \bar q}
 
-a local false discovery rate with an empirical null (Efron 2004; Barber and Candes 2015 for decoys as knock-offs). The
-ratio is estimated by isotonic regression, with an upper limit of the number of decoys at every level, and interpolated,
-so that the order of the links stays as it was.
+a local false discovery rate with an empirical null (Efron 2004; Barber and Candes 2015 for decoys as knock-offs). It is
+averaged over the posterior of (s, t), in which "no link at all" has prior mass one half; of the kinds of decoys the one
+that leaves less counts.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-import numpy as np
 import torch
-from sklearn.isotonic import IsotonicRegression
 
 from sphunc._typing import Float, Tensor
 from sphunc.model.dynamics import PADDING, Dynamics, Links
@@ -26,8 +27,12 @@ DECOYS = 8
 """Decoys of each kind for every target."""
 FEWEST_DECOYS = 50
 SWEEPS = 30
-LIMIT = 1.0
-"""Standard deviations of a Poisson count by which the number of decoys is raised."""
+LARGEST_ODDS = 8.0
+"""Log-odds beyond which raw probabilities are counted together."""
+NUM_BINS = 64
+SLOPES = torch.linspace(0.2, 1.2, 6, dtype=torch.float64)
+OFFSETS = torch.linspace(-8.0, 1.0, 19, dtype=torch.float64)
+"""Values of s and t that are averaged over."""
 
 
 def calibrate_links(
@@ -44,7 +49,7 @@ def calibrate_links(
     """
     links = posterior.links
     width = links.source.shape[1]
-    extended, with_decoys = _add_decoys(links, data, seed)
+    extended, with_decoys, kinds = _add_decoys(links, data, dynamics, seed)
     found = learn_structure(
         dynamics,
         extended,
@@ -56,13 +61,16 @@ def calibrate_links(
         seed=seed,
         adapts=False,
     )
-    is_decoy = extended.is_candidate[:, width:]
-    decoys = found.links.probability[:, width:][is_decoy]
-    if len(decoys) < FEWEST_DECOYS:
-        return posterior
     rivals = found.links.probability[:, :width][links.is_candidate]
     raw = links.probability
-    calibrated = torch.minimum(raw, decoy_share(raw, rivals, decoys))
+    calibrated = raw
+    start = width
+    for columns in kinds:
+        kind = slice(start, start + columns)
+        decoys = found.links.probability[:, kind][extended.is_candidate[:, kind]]
+        if len(decoys) >= FEWEST_DECOYS:
+            calibrated = torch.minimum(calibrated, decoy_share(raw, rivals, decoys))
+        start = start + columns
     if required is not None:
         calibrated = torch.where(required, raw, calibrated)
     kept = calibrated / raw.clamp(min=1e-12)
@@ -76,28 +84,54 @@ def calibrate_links(
     )
 
 
-def _add_decoys(links: Links, data: ChainData, seed: int) -> tuple[Links, ChainData]:
-    """Append decoys to the candidates; co-members in reversed time are agents of their own, after all others."""
+def _add_decoys(
+    links: Links, data: ChainData, dynamics: Dynamics, seed: int
+) -> tuple[Links, ChainData, tuple[int, int]]:
+    """Append decoys to the candidates, and say how many columns each kind has.
+
+    Co-members in reversed time or in another order are agents of their own, after all others.
+    """
     agents, width = links.source.shape
     generator = torch.Generator().manual_seed(seed)
-    chance = torch.rand(agents, width, generator=generator).to(links.mean)
+    reversed_met, is_met = _draw_met(links, generator)
+    others, is_other = _draw_unmet(links, generator)
+    altered = [_reversed(data.states)]
+    variance = [_reversed(data.variance)]
+    if int(is_other.sum()) < FEWEST_DECOYS:
+        others, is_other = _draw_met(links, generator)
+        others = others + 2 * agents
+        altered.append(_reordered(data.states, dynamics, generator))
+        variance.append(data.variance)
+    source = torch.cat([links.source, reversed_met + agents, others], 1)
+    # All start from no link: a candidate that is in already would keep a decoy like it out.
+    nothing = links.mean.new_zeros(source.shape)
+    square = torch.cat([links.square, nothing[:, width:]], 1)
+    extended = Links(source, torch.cat([links.is_candidate, is_met, is_other], 1), nothing, nothing, square)
+    states = torch.cat([data.states, *altered], 1)
+    with_decoys = replace(data, states=states, variance=torch.cat([data.variance, *variance], 1))
+    return extended, with_decoys, (reversed_met.shape[1], others.shape[1])
+
+
+def _draw_met(links: Links, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Random candidates of every target; False where it has fewer."""
+    chance = torch.rand(links.source.shape, generator=generator).to(links.mean)
     chance = torch.where(links.is_candidate, chance, -1.0)
-    met = chance.topk(min(DECOYS, width), 1)
-    reversed_met = links.source.gather(1, met.indices) + agents
-    unmet, is_unmet = _draw_unmet(links, generator)
-    source = torch.cat([links.source, reversed_met, unmet], 1)
-    there = torch.cat([links.is_candidate, met.values >= 0, is_unmet], 1)
-    nothing = links.mean.new_zeros(agents, source.shape[1] - width)
-    extended = Links(
-        source=source,
-        is_candidate=there,
-        probability=torch.cat([links.probability, nothing], 1),
-        mean=torch.cat([links.mean, nothing], 1),
-        square=torch.cat([links.square, nothing], 1),
-    )
-    states = torch.cat([data.states, _reversed(data.states)], 1)
-    variance = torch.cat([data.variance, _reversed(data.variance)], 1)
-    return extended, replace(data, states=states, variance=variance)
+    drawn = chance.topk(min(DECOYS, links.source.shape[1]), 1)
+    return links.source.gather(1, drawn.indices), drawn.values >= 0
+
+
+def _reordered(
+    states: Float[Tensor, "time agent axis"], dynamics: Dynamics, generator: torch.Generator
+) -> Float[Tensor, "time agent axis"]:
+    """Paths of the same agents with their innovations in another order."""
+    inertia = dynamics.inertia.unsqueeze(1)
+    innovation = states[1:] - inertia * states[:-1]
+    chance = torch.rand(innovation.shape[:2], generator=generator).to(states.device)
+    order = chance.argsort(0).unsqueeze(-1).expand_as(innovation)
+    path = [states[0]]
+    for step in innovation.gather(0, order):
+        path.append(inertia * path[-1] + step)
+    return torch.stack(path)
 
 
 def _reversed(values: Float[Tensor, "time agent axis"]) -> Float[Tensor, "time agent axis"]:
@@ -118,32 +152,44 @@ def _draw_unmet(links: Links, generator: torch.Generator) -> tuple[Tensor, Tenso
 def decoy_share(
     raw: Float[Tensor, "agent candidate"], rivals: Float[Tensor, " rival"], decoys: Float[Tensor, " decoy"]
 ) -> Float[Tensor, "agent candidate"]:
-    """Share of links at every raw probability, non-decreasing in it.
+    """Share of links at every raw probability, increasing in it.
 
     Args:
         raw: probabilities to calibrate.
         rivals: those of candidates, judged together with the decoys.
         decoys: those of the decoys.
     """
-    values = torch.cat([rivals, decoys]).cpu().numpy()
-    is_candidate = np.concatenate([np.ones(len(rivals)), np.zeros(len(decoys))])
-    weight = len(rivals) / len(decoys)
-    isotonic = IsotonicRegression(y_min=0.0, y_max=1.0)
-    level = isotonic.fit(values, is_candidate, sample_weight=np.where(is_candidate > 0, 1.0, weight)).predict(values)
-    _, block = np.unique(level, return_inverse=True)
-    candidates = np.bincount(block, is_candidate)
-    count = np.bincount(block, 1.0 - is_candidate)
-    expected = (count + LIMIT * np.sqrt(count + 1.0)) * weight
-    share = np.clip(1.0 - expected / np.maximum(candidates, 1e-12), 0.0, 1.0)
-    share = np.maximum.accumulate(share)
-    centre = np.bincount(block, values) / np.bincount(block)
-    order = np.argsort(centre)
-    knots = np.concatenate([[0.0], centre[order], [1.0]])
-    heights = np.concatenate([[0.0], share[order], [min(1.0, float(share[-1]))]])
-    mapped = np.interp(raw.cpu().numpy(), knots, heights)
-    # A block of equal shares would lose the order of its links.
-    mapped = np.maximum(mapped, 0.02 * raw.cpu().numpy() * float(share.max(initial=0.0)))
-    return torch.from_numpy(mapped).to(raw)
+    edges = torch.linspace(-LARGEST_ODDS, LARGEST_ODDS, NUM_BINS, dtype=torch.float64, device=raw.device)
+    candidate_count = torch.bincount(_nearest(edges, rivals), minlength=NUM_BINS).double()
+    decoy_count = torch.bincount(_nearest(edges, decoys), minlength=NUM_BINS).double()
+    slope, offset = torch.meshgrid(SLOPES.to(edges), OFFSETS.to(edges), indexing="ij")
+    log_odds = offset.reshape(-1, 1) + slope.reshape(-1, 1) * edges
+    # The last row: no link at all, as probable as all others together.
+    log_odds = torch.cat([log_odds, torch.full_like(edges, -torch.inf).unsqueeze(0)])
+    log_prior = torch.zeros(len(log_odds)).to(edges)
+    log_prior[-1] = math.log(len(log_odds) - 1)
+    share = torch.sigmoid(log_odds)
+    mean_share = (share @ candidate_count / candidate_count.sum()).unsqueeze(1)
+    log_ratio = torch.nn.functional.logsigmoid(-log_odds) - torch.log1p(-mean_share)
+    decoy_odds = log_ratio + math.log(len(decoys) / len(rivals))
+    is_decoy = torch.nn.functional.logsigmoid(decoy_odds) @ decoy_count
+    is_candidate = torch.nn.functional.logsigmoid(-decoy_odds) @ candidate_count
+    weight = torch.softmax(is_decoy + is_candidate + log_prior, 0)
+    x = _log_odds(raw)
+    mapped = torch.zeros_like(raw)
+    for one, s, t in zip(weight[:-1], slope.flatten(), offset.flatten(), strict=True):
+        mapped = mapped + one * torch.sigmoid(t + s * x)
+    return mapped
+
+
+def _log_odds(probability: Tensor) -> Tensor:
+    return torch.logit(probability.clamp(1e-12, 1 - 1e-12))
+
+
+def _nearest(edges: Tensor, probability: Tensor) -> Tensor:
+    width = edges[1] - edges[0]
+    x = _log_odds(probability).clamp(-LARGEST_ODDS, LARGEST_ODDS)
+    return ((x - edges[0]) / width).round().long()
 
 
 def _thin(
