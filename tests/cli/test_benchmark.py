@@ -13,11 +13,8 @@ from typer.testing import CliRunner
 from sphunc.cli import app
 from sphunc.cli import benchmark as command
 from sphunc.errors import ArgumentError, DataError
-from sphunc.evaluation.benchmark.cells import expand
-from sphunc.evaluation.benchmark.engines import Engine, Outcome, attempt
-from sphunc.evaluation.benchmark.quick import quick_matrix
-from sphunc.evaluation.benchmark.reading import read_matrix
-from sphunc.evaluation.benchmark.store import Progress
+from sphunc.evaluation.benchmark import Engine, Outcome, Progress, expand, quick_matrix, read_matrix
+from sphunc.evaluation.benchmark.engines import attempt
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -37,11 +34,8 @@ class SerialEngine(Engine):
     """One task after the other, in this process; stops like a person would after so many."""
 
     def __init__(self, stop_after: int | None = None) -> None:
+        super().__init__(workers=1)
         self.stop_after = stop_after
-
-    @property
-    def workers(self) -> int:
-        return 1
 
     def run(self, work, tasks) -> Iterator[Outcome]:
         for index, task in enumerate(tasks):
@@ -99,15 +93,15 @@ def test_failed_cell_is_one_line_and_exit_code_1(invoke) -> None:
     assert len(lines) == 2
     assert "FAILED logistic · snare · seed 0: ArgumentError: learning_rate is 1e+30" in lines[0]
     assert "Traceback: results/small/failed/" in lines[0]
-    assert "2 cells failed: mend what FAILED says above, then run the same command." in result.stderr
+    assert "Failed cells: 2. Mend what FAILED says above, then run the same command." in result.stderr
     assert "to measure the other" not in result.stderr
     assert "Accuracy" in result.stdout
-    assert "Note: logistic is not shown for snare: all 2 of its cells failed." in result.stdout
+    assert "Note: logistic is not shown for snare: 2 of its 2 cells failed." in result.stdout
 
 
 def test_what_failed_and_what_waits_are_told_apart(invoke) -> None:
     stopped = invoke("small.toml", text=TEXT.replace('"majority"', WILD), stop_after=3)
-    assert "2 of 8 cells are in results/small/results.parquet. 1 cell failed: mend what FAILED says" in stopped.stderr
+    assert "2 of 8 cells are in results/small/results.parquet. Failed cells: 1. Mend what FAILED says" in stopped.stderr
     assert "Run the same command to measure the other 5." in stopped.stderr
 
 
@@ -155,9 +149,9 @@ def test_bar_begins_with_what_stays() -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ([], ArgumentError, "give an experiment FILE or --quick; got neither"),
-        (["small.toml", "--quick"], ArgumentError, "give an experiment FILE or --quick; got both"),
-        (["none.toml"], DataError, "none.toml: there is no such file"),
+        ([], ArgumentError, "give either an experiment FILE or --quick"),
+        (["small.toml", "--quick"], ArgumentError, "give either an experiment FILE or --quick"),
+        (["none.toml"], DataError, "none.toml: cannot be read"),
         (
             ["small.toml", "--out", "small.toml"],
             ArgumentError,

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from sphunc.cli.benchmark_tables import show_sections
-from sphunc.evaluation.benchmark.summary import sections_of
+from sphunc.evaluation.benchmark import sections_of
 
 SYSTEMS = ("sphunc", "hypergcn", "sshgnn", "spherenet", "cignn", "causal_sphhn", "logistic", "oracle")
 PRINTED = ("SphUnc", "HyperGCN", "SS-HGNN", "SphereNet", "CI-GNN", "Causal-SphHN", "logistic", "oracle")

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sphunc.evaluation.benchmark.summary import HEADLINES, Headline, Section, Standing
-from sphunc.evaluation.significance import PairedTest
+from sphunc.evaluation import PairedTest
+from sphunc.evaluation.benchmark import HEADLINES, Headline, Section
 
 TITLES = {
     "sphunc": "SphUnc",
@@ -22,8 +22,10 @@ TITLES = {
     "causal-sphhn": "Causal-SphHN",
 }
 NOTHING = "–"
-BEST, STAR = "•", "*"
-"""Marks of the best mean, and of a difference that is shown: not the same, and not to be taken for each other."""
+BEST = "•"
+"""Mark of the best mean; whether it is better with other seeds too, tests say."""
+STAR = "*"
+"""Mark of a difference that seeds show."""
 LEVEL = 0.05
 LONGEST_LABEL = 24
 """Longer labels are wrapped: figures need less."""
@@ -36,7 +38,12 @@ def titled(label: str) -> str:
 
 
 def show_sections(console: Console, sections: Iterable[Section]) -> None:
-    """Print every section, where the reference stands if there are several, and how to read it all."""
+    """Print every section, where the reference stands if there are several, and how to read it all.
+
+    Args:
+        console: where to print.
+        sections: one per data set and variant.
+    """
     shown = list(sections)
     for section in shown:
         show_section(console, section)
@@ -51,50 +58,66 @@ def show_sections(console: Console, sections: Iterable[Section]) -> None:
             console.print(line, highlight=False, markup=False)
 
 
+LEGEND = (
+    (
+        ("ece_floor",),
+        "Below ECE: what perfect calibration would show on the same rows (its floor is the mean, the band holds 95 %), "
+        "and how many seeds are not above that band.",
+    ),
+    (
+        ("ood_auroc",),
+        "OOD AUROC: unseen agents of a community that no model has met against unseen agents of known ones, by the "
+        "epistemic part of SphUnc and by the entropy of the others' forecasts.",
+    ),
+    (("p_at_10", "auprc"), "P@10, AUPRC: links by each system's own read-out of influence."),
+    (
+        ("p_at_10_common", "auprc_common"),
+        "P@10, common and AUPRC, common: links by one attribution that is the same for all systems.",
+    ),
+    (("oracle_share",), "Way to oracle: share of the NLL from the best trivial model (0) to the oracle (1)."),
+)
+"""Columns, and what a reader must know where one of them is shown."""
+
+
 def legend(sections: Sequence[Section]) -> Iterator[str]:
     """What the marks and rows mean, as far as they are there."""
-    standings = [(column, found) for section in sections for column, found in section.standings.items() if found]
-    there = {column for column, _ in standings}
-    has_interval = any(one.half is not None for _, found in standings for one in found.values())
-    width = ", ± half of their 95 % intervals" if has_interval else ""
+    there = {column for section in sections for column, found in section.standings.items() if found}
     smaller = [h.title for h in HEADLINES if not h.larger_is_better and h.column in there]
-    yield f"Figures are means over seeds{width}. Larger is better, except for {', '.join(smaller)}."
+    intervals = ""
+    if any(one.half is not None for section in sections for one in section.standings.get("nll", {}).values()):
+        intervals = ", ± half of their 95 % intervals"
+    yield f"Figures are means over seeds{intervals}. Larger is better, except for {', '.join(smaller)}."
     yield f"{BEST} the best mean of all systems on that data; whether it is better with other seeds too, tests say."
     tests = [(section, test) for section in sections for test in _all_tests(section)]
     if tests:
         yield "p: of a test over seeds, after control for the number of systems compared."
     if any(_is_starred(section, test) for section, test in tests):
         yield f"{STAR} p below {LEVEL}, on worlds and with enough seeds: a difference that is shown."
-    if "ece_floor" in there:
-        yield (
-            "Below ECE: what perfect calibration would show on the same rows (its floor is the mean, the band holds "
-            "95 %), and how many seeds are not above that band."
-        )
-    if "ood_auroc" in there:
-        yield (
-            "AUROC, strangers: newcomers of a community that nobody had seen against newcomers of known ones, by the "
-            "epistemic part of SphUnc and by the entropy of the others' forecasts."
-        )
-    if there & {"p_at_10", "auprc"}:
-        yield "P@10, AUPRC: links by each system's own read-out of influence."
-    if there & {"p_at_10_common", "auprc_common"}:
-        yield "P@10, common and AUPRC, common: links by one attribution that is the same for all systems."
-    if "oracle_share" in there:
-        yield "Way to oracle: share of the NLL from the best trivial model (0) to the oracle (1)."
+    for columns, line in LEGEND:
+        if there.intersection(columns):
+            yield line
 
 
 def show_section(console: Console, section: Section) -> None:
-    """Print one data set: the systems, the controls with the oracle, the tests, the notes."""
+    """Print one data set: the systems, the controls with the oracle, the tests, the notes.
+
+    Args:
+        console: where to print.
+        section: one data set under one variant.
+    """
     name = _named(section)
-    _show(console, name, section.peers, partial(standings_table, section))
-    others = (*section.controls, *((section.ceiling,) if section.ceiling else ()))
-    ceiling = " and the oracle (the ceiling)" if section.ceiling else ""
-    _show(console, f"{name}: controls (they look at no group){ceiling}", others, partial(standings_table, section))
+    _show(console, name, section.systems, partial(standings_table, section))
+    others = list(section.controls)
+    title = f"{name}: controls (they look at no group)"
+    if section.ceiling:
+        others.append(section.ceiling)
+        title += " and the oracle (the ceiling)"
+    _show(console, title, others, partial(standings_table, section))
     test = "p of the corrected resampled t-test after Holm"
-    for family in (section.peers, section.controls):
+    for family in (section.systems, section.controls):
         title = f"{name}: {titled(section.reference)} minus the other, {test}"
         _show(console, title, _tested(section.tests, family), partial(tests_table, section, section.tests))
-    labels = _tested(section.changes, (*section.peers, *section.controls))
+    labels = _tested(section.changes, (*section.systems, *section.controls))
     title = f"{name}: this variant minus the default of the same system, {test} over its variants"
     _show(console, title, labels, partial(tests_table, section, section.changes))
     for note in section.notes:
@@ -103,7 +126,12 @@ def show_section(console: Console, section: Section) -> None:
 
 
 def standings_table(section: Section, labels: Sequence[str]) -> Table:
-    """Measures in rows, systems in columns."""
+    """Measures in rows, systems in columns.
+
+    Args:
+        section: one data set under one variant.
+        labels: of the systems to show.
+    """
     table = _table(labels)
     for headline in HEADLINES:
         if not section.standings.get(headline.column):
@@ -115,7 +143,13 @@ def standings_table(section: Section, labels: Sequence[str]) -> Table:
 
 
 def tests_table(section: Section, tests: Tests, labels: Sequence[str]) -> Table:
-    """Differences with their adjusted p-values; only what seeds can show has a star."""
+    """Differences with their adjusted p-values; only what seeds can show has a star.
+
+    Args:
+        section: one data set under one variant.
+        tests: by column, then label.
+        labels: of the systems to show.
+    """
     table = _table(labels)
     for headline in HEADLINES:
         if found := tests.get(headline.column):
@@ -137,20 +171,35 @@ def _is_starred(section: Section, test: PairedTest) -> bool:
 
 
 def ranks_table(sections: Sequence[Section], widest: int, columns: Sequence[str]) -> Table:
-    """Place of the reference among all systems, per data set (rows, their names wrapped at ``widest``) and measure."""
+    """Place of the reference among all systems, per data set (rows) and measure.
+
+    Args:
+        sections: one per data set and variant.
+        widest: where their names are wrapped.
+        columns: of the measures to show.
+    """
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", max_width=widest, overflow="fold")
     for headline in (headline for headline in HEADLINES if headline.column in columns):
         first, _, last = headline.title.rpartition(" ")
         table.add_column(f"{first}\n{last}".lstrip(), justify="right", no_wrap=True)
     for section in sections:
-        places = [section.rank(column) for column in columns]
-        table.add_row(_named(section), *(NOTHING if place is None else f"{place[0]}/{place[1]}" for place in places))
+        table.add_row(_named(section), *(_place(section, column) for column in columns))
     return table
 
 
+def _place(section: Section, column: str) -> str:
+    rank = section.rank(column)
+    if rank is None:
+        return NOTHING
+    place, systems = rank
+    return f"{place}/{systems}"
+
+
 def _named(section: Section) -> str:
-    return section.data if section.variant == "default" else f"{section.data}, {section.variant}"
+    if section.variant == "default":
+        return section.data
+    return f"{section.data}, {section.variant}"
 
 
 def _show(console: Console, title: str, labels: Sequence[str], build: Callable[[Sequence[str]], Table]) -> None:
@@ -179,10 +228,12 @@ def _value(section: Section, headline: Headline, label: str) -> Text:
     standing = section.standings.get(headline.column, {}).get(label)
     if standing is None:
         return Text(NOTHING)
-    best = _is_best(section, headline.column, label)
-    mean = f"{standing.mean:.3f}{BEST if best else ' '}"
-    half = "" if standing.half is None else f"\n±{standing.half:.3f} "
-    return Text(mean, style="bold" if best else "") + Text(half, style="dim")
+    shown = Text(f"{standing.mean:.3f} ")
+    if _is_best(section, headline.column, label):
+        shown = Text(f"{standing.mean:.3f}{BEST}", style="bold")
+    if standing.half is not None:
+        shown += Text(f"\n±{standing.half:.3f} ", style="dim")
+    return shown
 
 
 def _is_best(section: Section, column: str, label: str) -> bool:
@@ -192,20 +243,26 @@ def _is_best(section: Section, column: str, label: str) -> bool:
 
 
 def _add_calibration(table: Table, section: Section, labels: Sequence[str]) -> None:
-    def cell(column: str, label: str) -> str:
-        standing: Standing | None = section.standings.get(column, {}).get(label)
-        return NOTHING if standing is None else f"{standing.mean:.3f}"
+    for title, column in (("its floor", "ece_floor"), ("band from", "ece_low"), ("band to", "ece_high")):
+        table.add_row(f"  {title}", *(_mean(section, column, label) for label in labels))
+    counts = [section.calibrated[label] for label in labels]
+    table.add_row("  not above", *(f"{inside} of {seeds} " for inside, seeds in counts))
 
-    table.add_row("  its floor", *(f"{cell('ece_floor', label)} " for label in labels))
-    table.add_row("  band from", *(f"{cell('ece_low', label)} " for label in labels))
-    table.add_row("  band to", *(f"{cell('ece_high', label)} " for label in labels))
-    inside = (section.calibrated.get(label) for label in labels)
-    table.add_row("  not above", *(NOTHING if pair is None else f"{pair[0]} of {pair[1]} " for pair in inside))
+
+def _mean(section: Section, column: str, label: str) -> str:
+    standing = section.standings.get(column, {}).get(label)
+    if standing is None:
+        return NOTHING
+    return f"{standing.mean:.3f} "
 
 
 def _test(section: Section, test: PairedTest | None) -> Text:
     if test is None:
         return Text(NOTHING)
-    shown = _is_starred(section, test)
-    p = "p<0.001" if test.adjusted_p < 0.001 else f"p={test.adjusted_p:.3f}"
-    return Text(f"{test.mean:+.3f} ") + Text(f"\n{p}{STAR if shown else ' '}", style="bold" if shown else "dim")
+    p = f"p={test.adjusted_p:.3f}"
+    if test.adjusted_p < 0.001:
+        p = "p<0.001"
+    shown = Text(f"{test.mean:+.3f} \n")
+    if _is_starred(section, test):
+        return shown + Text(f"{p}{STAR}", style="bold")
+    return shown + Text(f"{p} ", style="dim")

@@ -29,7 +29,7 @@ from sphunc.evaluation import accuracy, base_rate, check_calibration, nll
 from sphunc.forecasting.forecast import Forecast
 from sphunc.hypergraph import TemporalHypergraph, summarise
 from sphunc.interventions import Do, Effect
-from sphunc.io.tables import read_tables, write_tables
+from sphunc.io import read_tables, write_tables
 from sphunc.sphere import VonMisesFisher, vmf_entropy
 from sphunc.worlds import World, simulate
 
@@ -44,7 +44,12 @@ BASELINES = ("majority", "persistence", "logistic")
 
 
 def run(folder: Path = DEMO_FOLDER, seed: int = 0) -> None:
-    """Print the demonstration; the tables of its world stay in ``folder``, and the fitted model beside them."""
+    """Print the demonstration; the tables of its world stay in ``folder``, and the fitted model beside them.
+
+    Args:
+        folder: where the tables go.
+        seed: of the random numbers.
+    """
     console = Console()
     started = time.perf_counter()
     world = simulate(DEMO_WORLD, seed=seed)
@@ -61,7 +66,13 @@ def run(folder: Path = DEMO_FOLDER, seed: int = 0) -> None:
 
 
 def show_data(console: Console, world: World, folder: Path) -> TemporalHypergraph:
-    """Write the tables that a user would bring, check them and read them back."""
+    """Write the tables that a user would bring, check them and read them back.
+
+    Args:
+        console: where to print.
+        world: simulated, so that its truth is known.
+        folder: where the tables go.
+    """
     heading(console, "Your tables")
     write_tables(world.data, folder)
     paragraph(console, f"A simulated world, written to {folder}/ as the tables that you would bring:")
@@ -73,7 +84,13 @@ def show_data(console: Console, world: World, folder: Path) -> TemporalHypergrap
 
 
 def show_fit(console: Console, past: TemporalHypergraph, model: SphUnc) -> SphUnc:
-    """Fit on the past, and print what each part of the model is worth."""
+    """Fit on the past, and print what each part of the model is worth.
+
+    Args:
+        console: where to print.
+        past: data up to the time that is held back.
+        model: fitted on the past.
+    """
     heading(console, "Learning from the past")
     paragraph(
         console,
@@ -91,7 +108,13 @@ def show_fit(console: Console, past: TemporalHypergraph, model: SphUnc) -> SphUn
 
 
 def show_forecast(console: Console, model: SphUnc, data: TemporalHypergraph) -> Forecast:
-    """Print the forecasts of the three most and the three least certain agents, with both parts of uncertainty."""
+    """Print the forecasts of the three most and the three least certain agents, with both parts of uncertainty.
+
+    Args:
+        console: where to print.
+        model: fitted on the past.
+        data: of the world, as read back from its tables.
+    """
     heading(console, "What happens next, how sure, and why unsure")
     forecast = model.predict(data, origin=data.times[-2], coverage=0.9)
     order = torch.argsort(forecast.total).tolist()
@@ -108,7 +131,13 @@ def show_forecast(console: Console, model: SphUnc, data: TemporalHypergraph) -> 
 
 
 def show_quality(console: Console, model: SphUnc, world: World) -> None:
-    """Print how good and how honest the forecasts of the time held back are, beside baselines and the oracle."""
+    """Print how good and how honest the forecasts of the time held back are, beside baselines and the oracle.
+
+    Args:
+        console: where to print.
+        model: fitted on the past.
+        world: simulated, so that its truth is known.
+    """
     heading(console, "Can it be believed? The time that was held back")
     data = world.data
     origin = data.num_times - 2
@@ -139,7 +168,13 @@ def _happened(data: TemporalHypergraph) -> Tensor:
 
 
 def show_influence(console: Console, graph: InfluenceGraph, world: World) -> None:
-    """Print the ten most probable links between the agents, beside the truth that only a simulation knows."""
+    """Print the ten most probable links between the agents, beside the truth that only a simulation knows.
+
+    Args:
+        console: where to print.
+        graph: links that the model found.
+        world: simulated, so that its truth is known.
+    """
     heading(console, "Who influences whom")
     ids = world.data.node_ids
     truth = {(ids[source], ids[target]) for source, target in world.links.T.tolist()}
@@ -154,7 +189,14 @@ def show_influence(console: Console, graph: InfluenceGraph, world: World) -> Non
 
 
 def show_what_if(console: Console, model: SphUnc, past: TemporalHypergraph, world: World) -> Effect:
-    """Print what setting the state of one agent does to others, and the entropy of the outcomes with its two parts."""
+    """Print what setting the state of one agent does to others, and the entropy of the outcomes with its two parts.
+
+    Args:
+        console: where to print.
+        model: fitted on the past.
+        past: data up to the time that is held back.
+        world: simulated, so that its truth is known.
+    """
     heading(console, "What if?")
     source = model.influence().to_frame()["source"][0]
     name = past.class_names[0]
@@ -194,7 +236,12 @@ def true_effect(world: World, assignments: dict[str, str], origin: int) -> Float
 
 
 def show_sphere(console: Console, seed: int) -> None:
-    """Print exact entropies beside the mean resultant length of samples, for a few concentrations."""
+    """Print exact entropies beside the mean resultant length of samples, for a few concentrations.
+
+    Args:
+        console: where to print.
+        seed: of the random numbers.
+    """
     heading(console, "Underneath: beliefs are von Mises-Fisher distributions")
     generator = torch.Generator().manual_seed(seed)
     mu = torch.nn.functional.normalize(torch.randn(DEMO_DIM, generator=generator, dtype=torch.float64), dim=0)
@@ -209,7 +256,13 @@ def show_sphere(console: Console, seed: int) -> None:
 
 
 def show_next(console: Console, folder: Path, seconds: float) -> None:
-    """Say what to try now."""
+    """Say what to try now.
+
+    Args:
+        console: where to print.
+        folder: where the tables go.
+        seconds: that the demonstration took.
+    """
     heading(console, "Now yours")
     paragraph(
         console,

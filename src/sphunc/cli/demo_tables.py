@@ -19,18 +19,34 @@ Score = tuple[str, float, float]
 
 
 def heading(console: Console, text: str) -> None:
-    """Begin a section."""
+    """Begin a section.
+
+    Args:
+        console: where to print.
+        text: what to print.
+    """
     console.print()
     console.rule(text, align="left", style="dim")
 
 
 def paragraph(console: Console, text: str) -> None:
-    """Print words as they are."""
+    """Print words as they are.
+
+    Args:
+        console: where to print.
+        text: what to print.
+    """
     console.print(text, highlight=False, markup=False)
 
 
 def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    """Return an empty table: columns of words on the left, of numbers on the right."""
+    """Return an empty table: columns of words on the left, of numbers on the right.
+
+    Args:
+        title: of the table.
+        words: titles of columns of words.
+        numbers: titles of columns of numbers.
+    """
     table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", pad_edge=False, collapse_padding=True)
     for name in words:
         table.add_column(name, no_wrap=True)
@@ -40,7 +56,13 @@ def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Tab
 
 
 def forecast_table(forecast: Forecast, rows: Iterable[int], happened: Sequence[str]) -> Table:
-    """Forecasts of some agents, with their decomposition and what really happened."""
+    """Forecasts of some agents, with their decomposition and what really happened.
+
+    Args:
+        forecast: of all agents.
+        rows: to show.
+        happened: name of the class that occurred, per agent.
+    """
     title = f"{len(forecast.agents)} agents, from time {forecast.origin} to {forecast.target}: surest and least sure"
     numbers = ("p", "epistemic", "scaled", "aleatoric", "total")
     table = plain_table(title, ("agent", "forecast", "happened"), numbers)
@@ -48,7 +70,9 @@ def forecast_table(forecast: Forecast, rows: Iterable[int], happened: Sequence[s
     names = forecast.class_names
     for i in rows:
         parts = forecast.epistemic_scaled[i], forecast.aleatoric[i], forecast.total[i]
-        chosen = [] if forecast.set is None else [names[c] for c in forecast.set[i].nonzero().flatten().tolist()]
+        chosen = []
+        if forecast.set is not None:
+            chosen = [names[c] for c in forecast.set[i].nonzero().flatten().tolist()]
         table.add_row(
             str(forecast.agents[i]),
             names[int(forecast.prediction[i])],
@@ -62,7 +86,12 @@ def forecast_table(forecast: Forecast, rows: Iterable[int], happened: Sequence[s
 
 
 def score_table(rows: Iterable[Score], count: int) -> Table:
-    """Accuracy and NLL of several systems on the same outcomes."""
+    """Accuracy and NLL of several systems on the same outcomes.
+
+    Args:
+        rows: to show.
+        count: of outcomes.
+    """
     table = plain_table(f"{count} outcomes that no model has seen", ("system",), ("accuracy", "NLL (nats)"))
     for name, right, nll in rows:
         table.add_row(name, f"{right:.3f}", f"{nll:.3f}")
@@ -73,13 +102,20 @@ def comparison_table(comparison: pl.DataFrame) -> Table:
     """Nested models on held-out outcomes, each with what it gains over the one before it."""
     table = plain_table("Held-out outcomes of the past", ("model",), ("NLL (nats)", "gain", "error"))
     for row, (model, nll, gain, error) in enumerate(comparison.select("model", "nll", "gain", "error").iter_rows()):
-        change = ("", "") if row == 0 else (f"{gain:+z.3f}", f"{error:.3f}")
+        change = ("", "")
+        if row > 0:
+            change = (f"{gain:+z.3f}", f"{error:.3f}")
         table.add_row(model, f"{nll:.3f}", *change)
     return table
 
 
 def links_table(graph: InfluenceGraph, truth: set[tuple[Hashable, Hashable]]) -> Table:
-    """The ten most probable links, and whether they are true; links about which the data say nothing are left out."""
+    """The ten most probable links, and whether they are true; links about which the data say nothing are left out.
+
+    Args:
+        graph: links that the model found.
+        truth: what only a simulation knows.
+    """
     title = f"The most probable of {graph.links.shape[1]:,} candidate links"
     table = plain_table(title, ("source", "target"), ("probability", "strength", "lag", "true link"))
     columns = ("source", "target", "probability", "strength", "lag")
@@ -90,7 +126,12 @@ def links_table(graph: InfluenceGraph, truth: set[tuple[Hashable, Hashable]]) ->
 
 
 def affected_table(effect: Effect, truth: Float[Tensor, " agent"]) -> Table:
-    """The agents that an intervention moves most, beside how much it really moves them."""
+    """The agents that an intervention moves most, beside how much it really moves them.
+
+    Args:
+        effect: of an intervention.
+        truth: what only a simulation knows.
+    """
     numbers = ("from", "to", "low", "high", "effect", "true effect")
     table = plain_table("Moved most", ("agent", "class"), numbers)
     for row in effect.top_affected(5).iter_rows(named=True):
@@ -117,7 +158,13 @@ def _parts(effect: Effect, agent: int | None) -> list[str]:
 
 
 def sphere_table(rows: Iterable[Sequence[float]], dim: int, samples: int) -> Table:
-    """Concentration, exact entropy, exact mean resultant length and that of samples."""
+    """Concentration, exact entropy, exact mean resultant length and that of samples.
+
+    Args:
+        rows: to show.
+        dim: of the sphere.
+        samples: drawn per concentration.
+    """
     numbers = ("kappa", "entropy (nats)", "mean resultant length", f"from {samples:,} samples")
     table = plain_table(f"Exact, in dimension {dim}", (), numbers)
     for kappa, entropy, exact, empirical in rows:

@@ -11,10 +11,6 @@ from sphunc.evaluation.benchmark.engines import Engine, Outcome, attempt
 class SerialEngine(Engine):
     """One task after the other, in this process."""
 
-    @property
-    def workers(self) -> int:
-        return 1
-
     def run(self, work, tasks) -> Iterator[Outcome]:
         for index, task in enumerate(tasks):
             yield Outcome(index, *attempt(work, task, 1))
@@ -22,7 +18,7 @@ class SerialEngine(Engine):
 
 @pytest.fixture
 def serial() -> SerialEngine:
-    return SerialEngine()
+    return SerialEngine(workers=1)
 
 
 @pytest.fixture

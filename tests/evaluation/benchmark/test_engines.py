@@ -37,9 +37,9 @@ def test_threads_are_pinned_for_children_only(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_counts_below_one_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="workers: got 0, expected 1 or more"):
+    with pytest.raises(ArgumentError, match="workers=0 must be at least 1"):
         LocalEngine(workers=0)
-    with pytest.raises(ArgumentError, match="threads: got -1"):
+    with pytest.raises(ArgumentError, match="threads=-1 must be at least 1"):
         LocalEngine(threads=-1)
 
 
@@ -49,10 +49,10 @@ def test_failed_and_killed_tasks_do_not_stop_the_others(tmp_path) -> None:
     mark = f"(open({seen!r}, 'w').close(), {KILL}) if not __import__('os').path.exists({seen!r}) else 'second time'"
     threads = "(__import__('torch').get_num_threads(), __import__('os').environ['OMP_NUM_THREADS'])"
     tasks = ["1 / 0", KILL, mark, threads, "40 + 2"]
-    outcomes = {outcome.index: outcome for outcome in LocalEngine(workers=2).run(eval, tasks)}
+    outcomes = {outcome.task: outcome for outcome in LocalEngine(workers=2).run(eval, tasks)}
     assert sorted(outcomes) == [0, 1, 2, 3, 4]
     assert outcomes[0].error == "ZeroDivisionError: division by zero"
-    assert outcomes[1].error.startswith("its process ended (SIGKILL) 2 times; short of memory?")
+    assert outcomes[1].error.startswith("its process ended (exit code -9) 2 times; short of memory?")
     assert outcomes[2].value == "second time"
     assert outcomes[3].value == (1, "1")
     assert outcomes[4].value == 42

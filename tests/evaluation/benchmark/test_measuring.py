@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from sphunc.baselines.registry import forecaster
+from sphunc.baselines import forecaster
 from sphunc.errors import ArgumentError
 from sphunc.evaluation import nll
 from sphunc.evaluation.benchmark.cells import ORACLE, Cell
@@ -58,7 +58,7 @@ def test_trials_choose_settings_and_fixed_ones_stay() -> None:
     assert row["seconds_tune"] > 0
 
 
-def test_newcomers_from_elsewhere_are_told_from_those_of_known_communities() -> None:
+def test_out_of_distribution_agents_are_compared_with_unseen_agents_of_known_communities() -> None:
     knobs = {**KNOBS, "newcomers": 0.2, "unseen": 0.2}
     row = measure(replace(CELL, model="majority", data={"world": "snare", "knobs": knobs}))
     assert row["ood_auroc"] == 0.5

@@ -20,7 +20,7 @@ def test_missing_ray_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_ray
 def test_counts_below_one_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="workers: got 0"):
+    with pytest.raises(ArgumentError, match="workers=0 must be at least 1"):
         RayEngine(workers=0)
 
 
@@ -31,7 +31,7 @@ def test_failed_and_killed_tasks_do_not_stop_the_others(tmp_path) -> None:
     seen = str(tmp_path / "seen")
     mark = f"(open({seen!r}, 'w').close(), {KILL}) if not __import__('os').path.exists({seen!r}) else 'second time'"
     tasks = ["1 / 0", KILL, mark, "__import__('torch').get_num_threads()", "40 + 2"]
-    outcomes = {outcome.index: outcome for outcome in RayEngine(workers=2).run(eval, tasks)}
+    outcomes = {outcome.task: outcome for outcome in RayEngine(workers=2).run(eval, tasks)}
     assert sorted(outcomes) == [0, 1, 2, 3, 4]
     assert outcomes[0].error == "ZeroDivisionError: division by zero"
     assert "Traceback" in outcomes[0].account

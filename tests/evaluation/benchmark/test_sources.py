@@ -38,5 +38,5 @@ def test_numbers_are_refused(tmp_path: Path) -> None:
     data = simulate("snare", seed=0, agents=30, times=4).data
     numeric = replace(data, y=torch.rand(4, 30, 1), class_names=())
     write_tables(numeric, tmp_path)
-    with pytest.raises(DataError, match="outcomes that are numbers; benchmarks measure forecasts of classes"):
+    with pytest.raises(DataError, match="no outcomes that are classes"):
         load_material({"tables": str(tmp_path), "options": {}}, seed=0)

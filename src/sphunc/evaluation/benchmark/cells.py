@@ -5,23 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import Any
 
-from sphunc.baselines.registry import FORECASTERS
-from sphunc.evaluation.benchmark.fingerprint import code_fingerprint, files_fingerprint
-from sphunc.evaluation.benchmark.matrix import Matrix, OfficialData, TableData, Variant, WorldData
+from sphunc.baselines import FORECASTERS, forecaster
+from sphunc.evaluation.benchmark.matrix import DataEntry, Matrix, Settings, TableData, WorldData
+from sphunc.evaluation.benchmark.provenance import code_fingerprint, files_fingerprint
 
 ORACLE = "oracle"
-"""The ceiling on a simulated world: forecasts by one who knows its true states and laws."""
+"""The ceiling on a simulated world: forecasts from its true states and distributions."""
+DEFAULT = "default"
+"""The variant that the others are tested against."""
 _MEASURING = "sphunc.evaluation.benchmark.measuring"
-_APART = (
-    "sphunc.baselines.registry",
-    "sphunc.evaluation.benchmark.cells",
-)  # they know all systems, and compute nothing
+_APART = (forecaster.__module__, __name__)  # they know all systems, and compute nothing
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,8 @@ class Cell:
     Attributes:
         model: name in the registry, or "oracle".
         label: what the table calls it.
-        data: the entry of the experiment file, as plain values, with the fingerprint of its files where it has files.
+        data: the entry of the experiment file, as plain values, with the fingerprint of its files
+            where it has files.
         data_label: what the table calls the data.
         variant: name of the variant.
         seed: of the world and of the model.
@@ -44,11 +44,11 @@ class Cell:
 
     model: str
     label: str
-    data: Mapping[str, Any]
+    data: Settings
     data_label: str
     variant: str
     seed: int
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     horizon: int = 1
     trials: int = 1
     attribution: bool = True
@@ -57,53 +57,69 @@ class Cell:
     @property
     def key(self) -> str:
         """Name of the cell in a store: readable, and different whenever anything but the code differs."""
-        asked = {name: value for name, value in asdict(self).items() if name != "code"}
-        digest = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:12]
+        request = asdict(self)
+        del request["code"]
+        digest = hashlib.sha256(as_json(request).encode()).hexdigest()[:12]
         words = "-".join([self.label, self.data_label, self.variant, f"seed{self.seed}"])
         return f"{re.sub(r'[^A-Za-z0-9.-]+', '_', words)}-{digest}"
 
     def __str__(self) -> str:
-        variant = "" if self.variant == "default" else f" · {self.variant}"
-        return f"{self.label} · {self.data_label}{variant} · seed {self.seed}"
+        return f"{self.label} · {place(self.data_label, self.variant, ' · ')} · seed {self.seed}"
+
+
+def as_json(content: Mapping[str, object]) -> str:
+    """One text for one content: keys sorted, values that JSON does not know as their text."""
+    return json.dumps(dict(content), sort_keys=True, default=str)
+
+
+def place(data: str, variant: str, separator: str = ", ") -> str:
+    """Name a data set with its variant, unless that is the default.
+
+    Args:
+        data: what the table calls the data.
+        variant: name of the variant.
+        separator: between the two.
+    """
+    if variant == DEFAULT:
+        return data
+    return f"{data}{separator}{variant}"
 
 
 def expand(matrix: Matrix) -> tuple[Cell, ...]:
     """All cells of a matrix, those of the same data and seed together; worlds also get the oracle's."""
-    return tuple(
-        cell
-        for variant in matrix.variants
-        for data in matrix.data
-        for seed in matrix.seeds
-        for cell in _cells(matrix, variant, data, seed)
-    )
+    cells = []
+    for variant, data, seed in product(matrix.variants, matrix.data, matrix.seeds):
+        shared: Settings = {
+            "data": _plain(data),
+            "data_label": data.called,
+            "variant": variant.name,
+            "seed": seed,
+            "horizon": variant.horizon or matrix.horizon,
+        }
+        for model in matrix.models:
+            if variant.applies_to(model):
+                cell = Cell(
+                    model=model.name,
+                    label=model.called,
+                    settings={**model.settings, **variant.settings},
+                    trials=matrix.trials,
+                    attribution=matrix.attribution,
+                    code=_code(model.name, shared["data"].get("dataset")),
+                    **shared,
+                )
+                cells.append(cell)
+        if isinstance(data, WorldData):
+            cells.append(Cell(model=ORACLE, label=ORACLE, code=_code(ORACLE, None), **shared))
+    return tuple(cells)
 
 
-def _cells(matrix: Matrix, variant: Variant, data: WorldData | TableData | OfficialData, seed: int) -> Iterator[Cell]:
-    shared: dict[str, Any] = {
-        "data": _plain(data),
-        "data_label": data.called,
-        "variant": variant.name,
-        "seed": seed,
-        "horizon": variant.horizon or matrix.horizon,
-    }
-    for model in matrix.models:
-        if variant.models is None or model.called in variant.models:
-            own = {
-                "settings": {**model.settings, **variant.settings},
-                "trials": matrix.trials,
-                "attribution": matrix.attribution,
-                "code": _code(model.name, shared["data"].get("dataset")),
-            }
-            yield Cell(model.name, model.called, **shared, **own)
-    if isinstance(data, WorldData):
-        yield Cell(ORACLE, ORACLE, **shared, code=_code(ORACLE, None))
-
-
-def _plain(data: WorldData | TableData | OfficialData) -> dict[str, Any]:
+def _plain(data: DataEntry) -> Settings:
     plain = data.model_dump(mode="json", exclude={"label"})
-    if isinstance(data, WorldData):
-        return plain
-    return {**plain, "files": _files(data.tables if isinstance(data, TableData) else data.root)}
+    if isinstance(data, TableData):
+        plain["files"] = _files(data.tables)
+    elif not isinstance(data, WorldData):
+        plain["files"] = _files(data.root)
+    return plain
 
 
 @cache
@@ -115,11 +131,8 @@ def _files(root: Path) -> str:
 def _code(model: str, dataset: str | None) -> str:
     roots = [_MEASURING]
     if model != ORACLE:
-        roots.append(_home(model))
+        module, _, _ = FORECASTERS[model].partition(":")
+        roots.append(module)
     if dataset is not None:
         roots.append(f"sphunc.datasets.{dataset}")
     return code_fingerprint(*roots, apart=_APART)
-
-
-def _home(model: str) -> str:
-    return FORECASTERS[model].partition(":")[0]

@@ -1,7 +1,7 @@
 """Where work runs: one small interface, and processes of this machine behind it.
 
-Work is a function that other processes can import; a task is a value that can be pickled. An engine never raises for a
-task that fails: its outcome says so, and the others go on.
+Work is a function that other processes can import; a task is a value that can be pickled. An engine
+never raises for a task that fails: its outcome says so, and the others go on.
 """
 
 from __future__ import annotations
@@ -16,31 +16,32 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NamedTuple
 
-from sphunc.errors import ArgumentError
+from sphunc._checks import whole_number
 
 ATTEMPTS = 2
 """How often a task may take its process down with it before it counts as failed."""
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
 _PATIENCE = 5.0  # seconds that a process gets to end before it is killed
 
+Work = Callable[[Any], Any]
+Tasks = Sequence[Any]
 
-@dataclass(frozen=True)
-class Outcome:
+
+class Outcome(NamedTuple):
     """How a task ended.
 
     Attributes:
-        index: place of the task among those given.
+        task: its place among those given.
         value: what the work returned; None if it failed.
         error: one line that says why it failed; empty if it did not.
         account: the traceback, or what is known of the end of its process.
         seconds: time that the work took.
     """
 
-    index: int
+    task: int
     value: Any = None
     error: str = ""
     account: str = ""
@@ -48,21 +49,27 @@ class Outcome:
 
 
 class Engine(ABC):
-    """Runs independent tasks and hands out their outcomes as they come."""
+    """Runs independent tasks and hands out their outcomes as they come.
 
-    @property
+    Args:
+        workers: tasks at the same time; all cores over ``threads`` unless given.
+        threads: threads of each.
+    """
+
+    def __init__(self, workers: int | None = None, threads: int = 1) -> None:
+        self.threads = whole_number("threads", threads, least=1)
+        if workers is None:
+            workers = max(1, (os.cpu_count() or 1) // self.threads)
+        self.workers = whole_number("workers", workers, least=1)
+
     @abstractmethod
-    def workers(self) -> int:
-        """Tasks that run at the same time."""
+    def run(self, work: Work, tasks: Tasks) -> Iterator[Outcome]:
+        """Yield one outcome per task, in the order in which they end. Closing the iterator stops what is running.
 
-    @abstractmethod
-    def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Outcome]:
-        """Yield one outcome per task, in the order in which they end. Closing the iterator stops what is running."""
-
-
-def crew_size(workers: int | None, threads: int) -> int:
-    """Return how many tasks run at the same time: as given, else as many as the cores of this machine allow."""
-    return max(1, (os.cpu_count() or 1) // threads) if workers is None else check_count("workers", workers)
+        Args:
+            work: what is done with each task.
+            tasks: what it is done with.
+        """
 
 
 class LocalEngine(Engine):
@@ -75,55 +82,57 @@ class LocalEngine(Engine):
         threads: threads of each.
     """
 
-    def __init__(self, workers: int | None = None, threads: int = 1) -> None:
-        self._threads = check_count("threads", threads)
-        self._workers = crew_size(workers, threads)
+    def run(self, work: Work, tasks: Tasks) -> Iterator[Outcome]:
+        """Yield one outcome per task, in the order in which they end.
 
-    @property
-    def workers(self) -> int:
-        """Processes that run at the same time."""
-        return self._workers
-
-    def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Outcome]:
-        """Yield one outcome per task, in the order in which they end."""
-        waiting = deque((index, 1) for index in range(len(tasks)))
+        Args:
+            work: what is done with each task.
+            tasks: what it is done with.
+        """
+        waiting = deque(range(len(tasks)))
+        attempts = [0] * len(tasks)
         crew: dict[Any, _Worker] = {}
         try:
             while waiting or crew:
-                while waiting and len(crew) < self._workers:
-                    worker = _Worker(self._threads)
+                while waiting and len(crew) < self.workers:
+                    worker = _Worker(self.threads)
                     crew[worker.connection] = worker
-                    worker.begin(work, tasks, *waiting.popleft())
+                    worker.begin(work, tasks, waiting.popleft())
                 for connection in wait(list(crew)):
                     worker = crew[connection]
-                    outcome = worker.outcome() or _lost(worker, waiting)
-                    if worker.is_alive and waiting:
-                        worker.begin(work, tasks, *waiting.popleft())
+                    index = worker.index
+                    outcome = worker.outcome()
+                    if outcome is not None and waiting:
+                        worker.begin(work, tasks, waiting.popleft())
                     else:
-                        crew.pop(connection).stop()
-                    if outcome is not None:
-                        yield outcome
+                        code = worker.stop()
+                        del crew[connection]
+                        if outcome is None:  # the process is gone
+                            attempts[index] += 1
+                            if attempts[index] < ATTEMPTS:
+                                waiting.appendleft(index)
+                                continue
+                            outcome = _lost(index, code)
+                    yield outcome
         finally:
             for worker in crew.values():
                 worker.stop()
 
 
 class _Worker:
-    """A process and the pipe to it."""
+    """A process, the pipe to it, and the task that it works on."""
 
     def __init__(self, threads: int) -> None:
         context = multiprocessing.get_context("spawn")
-        inner: Any
-        self.connection: Any
         self.connection, inner = context.Pipe()
         self._process = context.Process(target=_serve, args=(inner, threads), daemon=True)
         with pinned(threads):
             self._process.start()
         inner.close()  # so that the end of the process ends the pipe
-        self.index, self.attempt, self.is_alive = -1, 0, True
+        self.index = -1
 
-    def begin(self, work: Callable[[Any], Any], tasks: Sequence[Any], index: int, attempt: int) -> None:
-        self.index, self.attempt = index, attempt
+    def begin(self, work: Work, tasks: Tasks, index: int) -> None:
+        self.index = index
         with suppress(BrokenPipeError):  # it has died since: outcome() will say so
             self.connection.send((work, tasks[index]))
 
@@ -132,7 +141,6 @@ class _Worker:
         try:
             return Outcome(self.index, *self.connection.recv())
         except (EOFError, ConnectionResetError):
-            self.is_alive = False
             return None
 
     def stop(self) -> int | None:
@@ -148,37 +156,42 @@ class _Worker:
         return self._process.exitcode
 
 
-def attempt(work: Callable[[Any], Any], task: Any, threads: int) -> tuple[Any, str, str, float]:
-    """Do the work with its threads pinned; returns value, error, account and seconds, and raises nothing."""
+def attempt(work: Work, task: Any, threads: int) -> tuple[Any, str, str, float]:
+    """Do the work with its threads pinned; returns value, error, account and seconds, and raises nothing.
+
+    Args:
+        work: what is done.
+        task: with what.
+        threads: that torch may use.
+    """
     import torch
 
     torch.set_num_threads(threads)
+    value = None
+    error = ""
+    account = ""
     start = time.perf_counter()
     try:
-        value, error, account = work(task), "", ""
+        value = work(task)
     except Exception as fault:
         message = " ".join(str(fault).split())
-        value, error, account = None, f"{type(fault).__name__}: {message}", traceback.format_exc()
+        error = f"{type(fault).__name__}: {message}"
+        account = traceback.format_exc()
     return value, error, account, time.perf_counter() - start
 
 
 @contextmanager
 def pinned(threads: int) -> Iterator[None]:
     """Let processes started inside have so many threads."""
-    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    before = dict(os.environ)
     os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(threads)))
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def check_count(name: str, value: int) -> int:
-    """A number of processes or threads, refused below 1."""
-    if value < 1:
-        raise ArgumentError(f"{name}: got {value}, expected 1 or more.")
-    return value
+        for name in _THREAD_VARIABLES:
+            del os.environ[name]
+            if name in before:
+                os.environ[name] = before[name]
 
 
 def _serve(connection: Connection, threads: int) -> None:
@@ -197,12 +210,7 @@ def _end_with_parent() -> None:
         os._exit(1)  # a killed parent cannot end us, and nobody would take the result
 
 
-def _lost(worker: _Worker, waiting: deque[tuple[int, int]]) -> Outcome | None:
-    """Put the task of a process that is gone back to the front, or say that it has had its chances."""
-    code = worker.stop()
-    if worker.attempt < ATTEMPTS:
-        waiting.appendleft((worker.index, worker.attempt + 1))
-        return None
-    name = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-    error = f"its process ended ({name}) {ATTEMPTS} times; short of memory? Try fewer --workers."
-    return Outcome(worker.index, error=error, account=error)
+def _lost(index: int, code: int | None) -> Outcome:
+    """Say that a task has had its attempts."""
+    error = f"its process ended (exit code {code}) {ATTEMPTS} times; short of memory? Try fewer --workers."
+    return Outcome(index, error=error, account=error)

@@ -1,44 +1,38 @@
-"""The experiment file: models x data x seeds x variants, declared in TOML or JSON and checked before anything runs."""
+"""The experiment file: models x data x seeds x variants, declared in TOML or JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationError,
-    WrapValidator,
-    field_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
 from pydantic_core import PydanticCustomError
 
 
-def _no_flag(value: Any) -> Any:
-    """Refuse a boolean, which pydantic takes for 0 or 1."""
-    if isinstance(value, bool):
-        raise PydanticCustomError("flag", "give a number, such as 1")
+def _number(value: object) -> Real:
+    """Refuse what is no number with one fault; pydantic takes a boolean for 0 or 1."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise PydanticCustomError("number", "give a number, such as 1")
     return value
 
 
-def _one_fault(value: Any, check: Callable[[Any], Any]) -> Any:
-    """Refuse with one fault: pydantic has one for each kind of number, in a field of that name."""
-    try:
-        return check(value)
-    except ValidationError:
-        raise PydanticCustomError("number", "give a number, such as 1") from None
+def _plain_names(value: object) -> object:
+    """Let a plain name stand for a model without settings."""
+    if not isinstance(value, list | tuple):
+        return value
+    models = []
+    for entry in value:
+        if isinstance(entry, str):
+            entry = {"name": entry}
+        models.append(entry)
+    return models
 
 
 Name = Annotated[str, Field(min_length=1, pattern=r"^[\w][\w .,+-]*$")]
-Seed = Annotated[int, Field(ge=0, lt=2**31), BeforeValidator(_no_flag)]
-Count = Annotated[int, Field(ge=1), BeforeValidator(_no_flag)]
-Knob = Annotated[int | float, WrapValidator(_one_fault), BeforeValidator(_no_flag)]
+Seed = Annotated[int, Field(ge=0, lt=2**31), BeforeValidator(_number)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_number)]
+Knob = Annotated[int | float, BeforeValidator(_number)]
 Settings = dict[str, Any]
 
 
@@ -108,7 +102,7 @@ class OfficialData(_Entry):
 
     @property
     def called(self) -> str:
-        """The label, or the name of the data set with a word that tells it from the world of that name."""
+        """The label, or the name of the data set with a word that separates it from the world of that name."""
         return self.label or f"{self.dataset} data"
 
 
@@ -116,11 +110,17 @@ KINDS: dict[str, type[_Entry]] = {"world": WorldData, "tables": TableData, "data
 """The field that says what kind of data an entry is, and the entry."""
 
 
-def _kind_of(value: Any) -> str | None:
-    fields = value if isinstance(value, dict) else vars(value) if isinstance(value, _Entry) else {}
-    return next((kind for kind in KINDS if kind in fields), None)
+def _kind_of(value: object) -> str | None:
+    if isinstance(value, _Entry):
+        value = value.model_fields_set
+    if isinstance(value, dict | set):
+        for kind in KINDS:
+            if kind in value:
+                return kind
+    return None
 
 
+DataEntry = WorldData | TableData | OfficialData
 Data = Annotated[
     Annotated[WorldData, Tag("world")] | Annotated[TableData, Tag("tables")] | Annotated[OfficialData, Tag("dataset")],
     Discriminator(_kind_of),
@@ -139,6 +139,10 @@ class Variant(_Entry):
     horizon: Count | None = None
     """Steps ahead, where they differ from those of the matrix."""
 
+    def applies_to(self, model: Model) -> bool:
+        """Whether a model is measured under this variant."""
+        return self.models is None or model.called in self.models
+
 
 class Matrix(_Entry):
     """Everything that is measured: each model on each data set, with each seed, under each variant."""
@@ -156,15 +160,10 @@ class Matrix(_Entry):
     horizon: Count = 1
     """Steps ahead."""
     trials: Count = 1
-    """Settings that every model may try, judged on the validation NLL; 1 takes the defaults. Equal for all."""
+    """Settings that every model may try, compared by validation NLL; 1 takes the defaults. Equal for all."""
     attribution: bool = True
     """Whether links are also read out by the one attribution that all systems share; costly with many agents."""
     reference: str = ""
     """The system that the others are tested against, by name or label; SphUnc if it is there, else the first."""
 
-    @field_validator("models", mode="before")
-    @classmethod
-    def _plain_names(cls, value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return [{"name": entry} if isinstance(entry, str) else entry for entry in value]
-        return value
+    _models = field_validator("models", mode="before")(_plain_names)

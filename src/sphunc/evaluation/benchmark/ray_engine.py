@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from sphunc.evaluation.benchmark.engines import ATTEMPTS, Engine, Outcome, attempt, check_count, crew_size
-from sphunc.io.extras import load_extra
+from sphunc.evaluation.benchmark.engines import ATTEMPTS, Engine, Outcome, Tasks, Work, attempt
+from sphunc.io import load_extra
 
 
 class RayEngine(Engine):
@@ -23,37 +22,33 @@ class RayEngine(Engine):
     """
 
     def __init__(self, workers: int | None = None, threads: int = 1, address: str | None = None) -> None:
+        super().__init__(workers, threads)
         self._ray = load_extra("ray", "ray")
-        self._threads = check_count("threads", threads)
         self._address = address or os.environ.get("RAY_ADDRESS")
-        self._workers = crew_size(workers, threads)
 
-    @property
-    def workers(self) -> int:
-        """Tasks that run at the same time, as far as is known before the cluster is there."""
-        return self._workers
+    def run(self, work: Work, tasks: Tasks) -> Iterator[Outcome]:
+        """Yield one outcome per task, in the order in which they end.
 
-    def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Outcome]:
-        """Yield one outcome per task, in the order in which they end."""
+        Args:
+            work: what is done with each task.
+            tasks: what it is done with.
+        """
         ray = self._ray
         with self._cluster():
-            options = {"num_cpus": self._threads, "max_retries": ATTEMPTS - 1}
-            remote = ray.remote(**options)(attempt)
-            running = {remote.remote(work, task, self._threads): index for index, task in enumerate(tasks)}
+            remote = ray.remote(num_cpus=self.threads, max_retries=ATTEMPTS - 1)(attempt)
+            running = {remote.remote(work, task, self.threads): index for index, task in enumerate(tasks)}
             try:
                 while running:
                     (done,), _ = ray.wait(list(running), num_returns=1)
-                    yield self._outcome(running.pop(done), done)
+                    index = running.pop(done)
+                    try:
+                        yield Outcome(index, *ray.get(done))
+                    except ray.exceptions.RayError as error:
+                        line = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                        yield Outcome(index, error=line, account=str(error))
             finally:
                 for left in running:
                     ray.cancel(left, force=True)
-
-    def _outcome(self, index: int, done: Any) -> Outcome:
-        try:
-            return Outcome(index, *self._ray.get(done))
-        except self._ray.exceptions.RayError as error:
-            line = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            return Outcome(index, error=line, account=str(error))
 
     @contextmanager
     def _cluster(self) -> Iterator[None]:
@@ -61,12 +56,11 @@ class RayEngine(Engine):
         if ray.is_initialized():
             yield
             return
-        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if self._address:
-            ray.init(self._address, **quiet)
+            ray.init(self._address, log_to_driver=False, logging_level="ERROR")
         else:
-            cpus = self._workers * self._threads
-            ray.init("local", num_cpus=cpus, include_dashboard=False, **quiet)
+            cpus = self.workers * self.threads
+            ray.init("local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         try:
             yield
         finally:

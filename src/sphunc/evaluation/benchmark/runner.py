@@ -1,31 +1,31 @@
-"""Run an experiment matrix: what is finished stays, the rest is measured in parallel, failures are kept and told."""
+"""Run an experiment matrix: what is finished stays, the rest is measured in parallel, failures are kept."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 
 from sphunc.evaluation.benchmark.cells import Cell, expand
-from sphunc.evaluation.benchmark.engines import Engine, Outcome
-from sphunc.evaluation.benchmark.environment import git_state
-from sphunc.evaluation.benchmark.lock import only_run
+from sphunc.evaluation.benchmark.engines import Engine
 from sphunc.evaluation.benchmark.matrix import Matrix
-from sphunc.evaluation.benchmark.measuring import measure
+from sphunc.evaluation.benchmark.measuring import Row, measure
+from sphunc.evaluation.benchmark.provenance import git_state
 from sphunc.evaluation.benchmark.store import Progress, Store
 
+Durations = defaultdict[str, list[float]]
 
-@dataclass(frozen=True)
-class Event:
+
+class Event(NamedTuple):
     """A cell has ended.
 
     Attributes:
         cell: which.
-        row: what was measured; None if it failed.
+        row: what was measured; empty if it failed.
         error: why it failed, in one line; empty if it did not.
         account: path of the traceback; empty if it did not fail.
         seconds: time it took.
@@ -35,7 +35,7 @@ class Event:
     """
 
     cell: Cell
-    row: Mapping[str, Any] | None
+    row: Row
     error: str
     account: str
     seconds: float
@@ -65,28 +65,6 @@ class Report:
     interrupted: bool
 
 
-class Pace:
-    """Guesses how long cells take from those that have ended: same system and data, else same system, else any."""
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[str, ...], list[float]] = defaultdict(list)
-
-    def saw(self, label: str, data: str, seconds: float) -> None:
-        """Learn from a cell that has ended."""
-        for scope in ((label, data), (label,), ()):
-            self._seen[scope].append(seconds)
-
-    def left(self, cells: list[Cell], workers: int) -> float | None:
-        """Seconds that these cells will take, so many at a time; None before any has ended."""
-        if not self._seen:
-            return None
-        return sum(self._expected(cell) for cell in cells) / max(1, min(workers, len(cells)))
-
-    def _expected(self, cell: Cell) -> float:
-        scopes = ((cell.label, cell.data_label), (cell.label,), ())
-        return next(fmean(self._seen[scope]) for scope in scopes if scope in self._seen)
-
-
 def run_matrix(
     matrix: Matrix,
     store: Store,
@@ -106,67 +84,64 @@ def run_matrix(
         watch: called with each cell that ends.
         keep_old: take numbers that other code measured as they are, instead of measuring again.
     """
-    with only_run(store.folder):
-        return _run(matrix, store, engine, begin, watch, keep_old)
-
-
-def _run(
-    matrix: Matrix,
-    store: Store,
-    engine: Engine,
-    begin: Callable[[Progress], None],
-    watch: Callable[[Event], None],
-    keep_old: bool,
-) -> Report:
     cells = expand(matrix)
-    progress = store.progress(cells)
-    begin(progress)
-    todo = [*progress.missing, *(() if keep_old else progress.stale)]
-    clerk = _Clerk(store, cells, todo, engine.workers)
-    interrupted = False
+    with store.lock():
+        progress = store.progress(cells)
+        begin(progress)
+        todo = list(progress.missing)
+        if not keep_old:
+            todo += progress.stale
+        events: list[Event] = []
+        interrupted = False
+        try:
+            _measure(todo, store, engine, len(cells), events, watch)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            table = store.conclude(cells, matrix.model_dump_json(indent=2))
+        stale = store.progress(cells).stale
+    failed = tuple(event for event in events if event.error)
+    return Report(table, len(cells), len(events) - len(failed), len(stale), failed, interrupted)
+
+
+def _measure(
+    todo: list[Cell], store: Store, engine: Engine, total: int, events: list[Event], watch: Callable[[Event], None]
+) -> None:
+    """Measure cells, keep what comes, and append an event for each."""
+    source = git_state()
+    durations: Durations = defaultdict(list)
+    waiting = dict(enumerate(todo))
     outcomes = engine.run(measure, todo)
     try:
         for outcome in outcomes:
-            watch(clerk.file(outcome))
-    except KeyboardInterrupt:
-        interrupted = True
+            cell = waiting.pop(outcome.task)
+            row: Row = {}
+            account = ""
+            if outcome.error:
+                account = str(store.keep_failure(cell, outcome.account))
+            else:
+                row = {**outcome.value, **source, "seconds": outcome.seconds, "code": cell.code}
+                store.keep(cell, row)
+                durations[cell.label].append(outcome.seconds)
+            left = seconds_left(list(waiting.values()), durations, engine.workers)
+            done = total - len(waiting)
+            event = Event(cell, row, outcome.error, account, outcome.seconds, done, total, left)
+            events.append(event)
+            watch(event)
     finally:
         outcomes.close()  # pyright: ignore[reportAttributeAccessIssue]  # a generator: stops what is running
-        table = store.conclude(cells, matrix.model_dump_json(indent=2))
-    stale = len(store.progress(cells).stale)
-    return Report(table, len(cells), clerk.measured, stale, tuple(clerk.failed), interrupted)
 
 
-class _Clerk:
-    """Files outcomes in the store and keeps count."""
+def seconds_left(cells: Sequence[Cell], durations: Durations, workers: int) -> float | None:
+    """Estimate how long cells will take from those of the same system that have ended, else from all.
 
-    def __init__(self, store: Store, cells: tuple[Cell, ...], todo: list[Cell], workers: int) -> None:
-        self._store, self._todo, self._workers = store, todo, workers
-        self._waiting = dict.fromkeys(todo_key.key for todo_key in todo)
-        self._total, self._source, self._pace = len(cells), git_state(), Pace()
-        self.measured, self.failed = 0, list[Event]()
-        for cell in cells:
-            row = store.row(cell)
-            if row is not None:
-                self._pace.saw(cell.label, cell.data_label, row["seconds"])
-
-    def file(self, outcome: Outcome) -> Event:
-        cell = self._todo[outcome.index]
-        self._waiting.pop(cell.key)
-        row, account = None, ""
-        if outcome.error:
-            account = str(self._store.keep_failure(cell, outcome.account))
-        else:
-            row = {**outcome.value, **self._source, "seconds": outcome.seconds, "code": cell.code}
-            self._store.keep(cell, row)
-            self._pace.saw(cell.label, cell.data_label, outcome.seconds)
-        event = self._event(cell, row, outcome, account)
-        self.measured += row is not None
-        self.failed += [event] if outcome.error else []
-        return event
-
-    def _event(self, cell: Cell, row: Mapping[str, Any] | None, outcome: Outcome, account: str) -> Event:
-        waiting = [other for other in self._todo if other.key in self._waiting]
-        left = self._pace.left(waiting, self._workers)
-        done = self._total - len(waiting)
-        return Event(cell, row, outcome.error, account, outcome.seconds, done, self._total, left)
+    Args:
+        cells: that wait.
+        durations: seconds of those that have ended, by label of the system.
+        workers: cells at the same time.
+    """
+    if not durations:
+        return None
+    overall = fmean(seconds for found in durations.values() for seconds in found)
+    expected = [fmean(durations.get(cell.label, [overall])) for cell in cells]
+    return sum(expected) / max(1, min(workers, len(cells)))

@@ -1,21 +1,19 @@
-"""The data of a cell: what models may see, and the truth that they are judged by."""
+"""The data of a cell: what models may see, and the truth that they are scored against."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from sphunc._typing import Links
 from sphunc.datasets import load_dataset
 from sphunc.errors import DataError
+from sphunc.evaluation.benchmark.matrix import Settings
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.io import read_tables
 from sphunc.worlds import World, simulate
 
 
-@dataclass(frozen=True, eq=False)
-class Material:
+class Material(NamedTuple):
     """Data with what is known beyond it.
 
     Attributes:
@@ -31,20 +29,26 @@ class Material:
     world: World | None
 
 
-def load_material(entry: Mapping[str, Any], seed: int) -> Material:
-    """Simulate or read the data of an entry of an experiment file; only a world depends on the seed."""
-    world = simulate(entry["world"], seed=seed, **entry["knobs"]) if "world" in entry else None
-    data = _read(entry) if world is None else world.data
+def load_material(entry: Settings, seed: int) -> Material:
+    """Simulate or read the data of an entry of an experiment file.
+
+    Args:
+        entry: its fields, as plain values.
+        seed: of a world; other data do not depend on it.
+    """
+    world = None
+    if "world" in entry:
+        world = simulate(entry["world"], seed=seed, **entry["knobs"])
+        data = world.data
+        links = world.links
+    elif "tables" in entry:
+        data = read_tables(entry["tables"], **entry["options"])
+        links = data.influence
+    else:
+        data = load_dataset(entry["dataset"], entry["root"], **entry["options"])
+        links = data.influence
     if data.y is None or not data.class_names:
-        what = "no outcomes" if data.y is None else "outcomes that are numbers"
         raise DataError(
-            f"the data has {what}; benchmarks measure forecasts of classes. Give outcomes that are classes."
+            "the data has no outcomes that are classes, which is what benchmarks forecast. Give such outcomes."
         )
-    links = data.influence if world is None else world.links
     return Material(data.until_index(data.num_times - 1), links, data.influence_kind, world)
-
-
-def _read(entry: Mapping[str, Any]) -> TemporalHypergraph:
-    if "tables" in entry:
-        return read_tables(entry["tables"], **entry["options"])
-    return load_dataset(entry["dataset"], entry["root"], **entry["options"])

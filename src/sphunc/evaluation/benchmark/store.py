@@ -1,30 +1,35 @@
 """A store of measured cells: a folder with one Parquet file per cell, whole or absent, and a table of all of them.
 
-``cells/KEY.parquet`` appears by renaming a complete file, so that a kill leaves no half of one. ``failed/KEY.txt``
-keeps the traceback of a cell that failed, until it succeeds. ``results.parquet`` has a row per finished cell.
+``cells/KEY.parquet`` appears by renaming a complete file, so that a kill leaves no half of one.
+``failed/KEY.txt`` keeps the traceback of a cell that failed, until it succeeds. ``results.parquet``
+has a row per finished cell. ``.lock`` holds the process id of the run that measures here.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from sphunc.errors import ArgumentError, DataError
-from sphunc.evaluation.benchmark.cells import Cell
-from sphunc.io.files import replacing, write_text
+from sphunc.errors import ArgumentError
+from sphunc.evaluation.benchmark.cells import Cell, as_json
+from sphunc.io import replacing, write_text
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing refuses a second run there
+    fcntl = None
 
 RESULTS = "results.parquet"
 EXPERIMENT = "experiment.json"
+LOCK = ".lock"
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """What a store holds of an experiment.
 
     Attributes:
@@ -56,47 +61,84 @@ class Store:
                 "that may be written to."
             ) from None
 
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder while the block runs; refuse if another process holds it.
+
+        The lock is one of the operating system on an open file: it ends with its process, and
+        nothing has to be removed after a kill. The file names the process for whoever comes second.
+        """
+        with (self.folder / LOCK).open("a+", encoding="utf-8") as file:
+            try:
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                raise ArgumentError(
+                    f"another run is at work in {self.folder}: process {file.read()}. Wait until it ends, or stop it, "
+                    "then run the same command: what it finished stays. To run both at once, give this one another "
+                    "folder (--out)."
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
+
     def progress(self, cells: Iterable[Cell]) -> Progress:
         """Sort cells into finished, stale and missing."""
-        sorted_out: dict[str, list[Cell]] = {"finished": [], "stale": [], "missing": []}
+        finished = []
+        stale = []
+        missing = []
         for cell in cells:
             row = self.row(cell)
-            state = "missing" if row is None else "finished" if row["code"] == cell.code else "stale"
-            sorted_out[state].append(cell)
-        return Progress(**{state: tuple(found) for state, found in sorted_out.items()})
+            if row is None:
+                missing.append(cell)
+            elif row["code"] == cell.code:
+                finished.append(cell)
+            else:
+                stale.append(cell)
+        return Progress(tuple(finished), tuple(stale), tuple(missing))
 
     def row(self, cell: Cell) -> dict[str, Any] | None:
         """What was measured for a cell, or None; a file that cannot be read does not count."""
         frame = self._frame(cell)
-        return None if frame is None else frame.row(0, named=True)
+        if frame is None:
+            return None
+        return frame.row(0, named=True)
 
     def keep(self, cell: Cell, row: Mapping[str, Any]) -> None:
-        """Write what was measured, whole or not at all; forget that the cell failed before."""
+        """Write what was measured, whole or not at all; forget that the cell failed before.
+
+        Args:
+            cell: which.
+            row: its numbers, and what they depend on.
+        """
         with replacing(self._file(cell)) as temporary:
             pl.DataFrame([dict(row)]).write_parquet(temporary)
         self._failure(cell).unlink(missing_ok=True)
 
     def keep_failure(self, cell: Cell, account: str) -> Path:
-        """Write why a cell failed; returns the file."""
-        described = json.dumps(
-            {"model": cell.model, "settings": cell.settings, "data": cell.data, "seed": cell.seed}, default=str
-        )
-        write_text(self._failure(cell), f"{cell}\n{described}\n\n{account}")
-        return self._failure(cell)
+        """Write why a cell failed; returns the file.
 
-    def failure(self, cell: Cell) -> str | None:
-        """Why a cell failed the last time it ran, or None."""
+        Args:
+            cell: which.
+            account: the traceback.
+        """
         file = self._failure(cell)
-        return file.read_text(encoding="utf-8") if file.is_file() else None
-
-    def table(self, cells: Iterable[Cell]) -> pl.DataFrame:
-        """A row per finished or stale cell, in the order given."""
-        frames = [frame for cell in cells if (frame := self._frame(cell)) is not None]
-        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+        write_text(file, f"{cell}\n{cell.model} {as_json(cell.settings)} {as_json(cell.data)}\n\n{account}")
+        return file
 
     def conclude(self, cells: Iterable[Cell], experiment: str) -> pl.DataFrame:
-        """Write the table of all finished cells and the experiment that it belongs to; returns the table."""
-        table = self.table(cells)
+        """Write the table of all finished or stale cells, and the experiment that it belongs to; returns the table.
+
+        Args:
+            cells: of the experiment, in the order of the table.
+            experiment: the matrix as JSON.
+        """
+        frames = [frame for cell in cells if (frame := self._frame(cell)) is not None]
+        table = pl.DataFrame()
+        if frames:
+            table = pl.concat(frames, how="diagonal_relaxed")
         with replacing(self.folder / RESULTS) as temporary:
             table.write_parquet(temporary)
         write_text(self.folder / EXPERIMENT, experiment)
@@ -110,18 +152,12 @@ class Store:
             frame = pl.read_parquet(file)
         except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException):
             return None
-        return frame if frame.height == 1 and "code" in frame.columns else None
+        if frame.height != 1 or "code" not in frame.columns:
+            return None
+        return frame
 
     def _file(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.key}.parquet"
 
     def _failure(self, cell: Cell) -> Path:
         return self.folder / "failed" / f"{cell.key}.txt"
-
-
-def read_results(folder: str | os.PathLike[str]) -> pl.DataFrame:
-    """The table that a run left in its store."""
-    file = Path(folder) / RESULTS
-    if not file.is_file():
-        raise DataError(f"{folder} holds no {RESULTS}. Run sphunc benchmark FILE --out {folder} first.")
-    return pl.read_parquet(file)
