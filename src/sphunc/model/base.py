@@ -17,6 +17,7 @@ from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution
 from sphunc.model.covariates import Covariates
 from sphunc.model.regression import (
+    MultinomialProblem,
     fit_gaussian,
     fit_log_variance,
     fit_multinomial,
@@ -339,10 +340,13 @@ def evidence_penalties(
     weight = torch.ones_like(z[:, 0])
     penalty = torch.full_like(zeros, FIRST_PENALTY)
     start = None
+    problem = None
+    if num_classes:
+        problem = MultinomialProblem(z, target.argmax(1), num_classes, weight)
     for _ in range(EVIDENCE_ROUNDS):
         each = penalty[block]
-        if num_classes:
-            start = fit_multinomial(z, target.argmax(1), num_classes, each, weight, start, ROUGH)
+        if problem is not None:
+            start = problem.fit(each, start, ROUGH)
             variance = multinomial_covariance(z, start, each, weight).diagonal(dim1=1, dim2=2).sum(0)
             # Coefficients of C classes have C - 1 degrees of freedom.
             free = (num_classes - 1.0) / num_classes
@@ -418,6 +422,8 @@ class _PenaltyChoice:
             standardiser = fit_standardiser(learned.covariates, blocks)
             self.problems.append((standardiser(learned.covariates), learned, standardiser(judged.covariates), judged))
         self.starts: list[Tensor | None] = [None] * len(folds)
+        self.prepared: list[MultinomialProblem] = []
+        self.prepared_half_life = math.nan
         origins = [judged.origin for _, _, _, judged in self.problems] or [rows.origin[:0]]
         half_life = FOLD_HALF_LIFE if self.held_out == "origins" else math.inf
         recency = recency_weights(torch.cat(origins), half_life)
@@ -426,19 +432,32 @@ class _PenaltyChoice:
     def losses(self, penalty: Float[Tensor, " column"], half_life: float) -> Float[Tensor, " row"]:
         """Held-out loss of every row: nats for classes, squared errors for numbers."""
         found = []
-        for k, (z, learned, z_test, judged) in enumerate(self.problems):
+        if self.num_classes:
+            for k, problem in enumerate(self._multinomial(half_life)):
+                _, _, z_test, judged = self.problems[k]
+                coefficients = problem.fit(penalty, self.starts[k], ROUGH)
+                self.starts[k] = coefficients
+                distribution = Categorical(torch.log_softmax(with_intercept(z_test) @ coefficients, 1))
+                found.append(distribution.nll(judged.target))
+            return torch.cat(found)
+        for z, learned, z_test, judged in self.problems:
             weight = recency_weights(learned.origin, half_life)
-            if not self.num_classes:
-                coefficients, _ = fit_gaussian(z, learned.target, penalty, weight)
-                error = judged.target - with_intercept(z_test) @ coefficients
-                found.append(error.square().mean(1))
-                continue
-            labels = learned.target.argmax(1)
-            coefficients = fit_multinomial(z, labels, self.num_classes, penalty, weight, self.starts[k], ROUGH)
-            self.starts[k] = coefficients
-            distribution = Categorical(torch.log_softmax(with_intercept(z_test) @ coefficients, 1))
-            found.append(distribution.nll(judged.target))
+            coefficients, _ = fit_gaussian(z, learned.target, penalty, weight)
+            error = judged.target - with_intercept(z_test) @ coefficients
+            found.append(error.square().mean(1))
         return torch.cat(found)
+
+    def _multinomial(self, half_life: float) -> list[MultinomialProblem]:
+        """Regressions of the folds; kept until another half-life is asked for."""
+        if half_life != self.prepared_half_life:
+            self.prepared_half_life = half_life
+            self.prepared = [
+                MultinomialProblem(
+                    z, learned.target.argmax(1), self.num_classes, recency_weights(learned.origin, half_life)
+                )
+                for z, learned, _, _ in self.problems
+            ]
+        return self.prepared
 
     def scaled(
         self, penalty: Float[Tensor, " column"], scale: float, last_scale: float, population_scale: float

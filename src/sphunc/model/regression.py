@@ -30,6 +30,83 @@ def _penalties(penalty: Float[Tensor, " column"]) -> Float[Tensor, " column_and_
     return torch.cat([penalty, penalty.new_tensor([INTERCEPT_PENALTY])])
 
 
+class MultinomialProblem:
+    r"""Rows of a penalised multinomial regression, prepared once for fits with several penalties.
+
+    L-BFGS in coordinates in which the Hessian at equal probabilities is the identity (Böhning
+    1992), so that a few tens of products with ``z`` are enough whatever the columns' correlations.
+
+    Args:
+        z: covariates, standardised.
+        labels: classes.
+        num_classes: C.
+        weight: :math:`w_n` of each row.
+    """
+
+    def __init__(
+        self,
+        z: Float[Tensor, "row column"],
+        labels: Int[Tensor, " row"],
+        num_classes: int,
+        weight: Float[Tensor, " row"],
+    ) -> None:
+        # Rows run along the last axis, so that sums over a few classes are sums of long vectors.
+        self.design = torch.cat([z.mT, z.new_ones(1, len(z))])
+        self.weight = weight
+        self.frequency = _smoothed_frequencies(labels, num_classes, weight)
+        indicators = torch.nn.functional.one_hot(labels, num_classes).mT
+        self.weighted_outcome = (indicators * weight).contiguous()
+        curvature = float((self.frequency * (1 - self.frequency)).mean())
+        self.gram = (self.design * (weight * curvature)) @ self.design.mT
+
+    def fit(
+        self,
+        penalty: Float[Tensor, " column"],
+        start: Float[Tensor, "column_and_one class"] | None = None,
+        tolerance: float = 1e-4,
+    ) -> Float[Tensor, "column_and_one class"]:
+        r"""Coefficients B; the intercept is the last row.
+
+        Args:
+            penalty: ridge penalty :math:`\lambda_d` of each column.
+            start: coefficients to start from.
+            tolerance: at which the search ends: remaining gradient, in units of posterior
+                deviations, over the square root of the total weight. Half its square is lost per
+                row and column.
+        """
+        penalties = _penalties(penalty).unsqueeze(1)
+        total = float(self.weight.sum())
+        factor = torch.linalg.cholesky(self.gram + torch.diag(penalties.flatten()))
+        if start is None:
+            start = self.design.new_zeros(len(self.design), len(self.frequency))
+            start[-1] = self.frequency.log()
+        shape = start.shape
+
+        def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            whitened = torch.from_numpy(flat).to(self.design).view(shape)
+            coefficients = torch.linalg.solve_triangular(factor.mT, whitened, upper=True)
+            log_p = torch.log_softmax(coefficients.mT @ self.design, 0)
+            loss = -torch.dot(self.weighted_outcome.flatten(), log_p.flatten())
+            loss = loss + 0.5 * (penalties * coefficients.square()).sum()
+            residual = log_p.exp_().mul_(self.weight).sub_(self.weighted_outcome)
+            gradient = self.design @ residual.mT + penalties * coefficients
+            gradient = torch.linalg.solve_triangular(factor, gradient, upper=False)
+            return float(loss) / total, gradient.flatten().cpu().numpy() / total
+
+        first = (factor.mT @ start).flatten().cpu().numpy()
+        scale = math.sqrt(total)
+        found = minimize(
+            objective,
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": MOST_ITERATIONS, "gtol": tolerance / scale, "ftol": 1e-12, "maxcor": 20},
+        )
+        whitened = torch.from_numpy(found.x).to(self.design).view(shape)
+        # Rows first, as a file gives them back: products in another order would differ in the last bit.
+        return torch.linalg.solve_triangular(factor.mT, whitened, upper=True).contiguous()
+
+
 def fit_multinomial(
     z: Float[Tensor, "row column"],
     labels: Int[Tensor, " row"],
@@ -41,9 +118,6 @@ def fit_multinomial(
 ) -> Float[Tensor, "column_and_one class"]:
     r"""Coefficients B of a penalised multinomial regression; the intercept is the last row.
 
-    L-BFGS in coordinates in which the Hessian at equal probabilities is the identity (Böhning
-    1992), so that a few tens of products with ``z`` are enough whatever the columns' correlations.
-
     Args:
         z: covariates, standardised.
         labels: classes.
@@ -51,46 +125,9 @@ def fit_multinomial(
         penalty: ridge penalty :math:`\lambda_d` of each column.
         weight: :math:`w_n` of each row.
         start: coefficients to start from.
-        tolerance: at which the search ends: remaining gradient, in units of posterior deviations,
-            over the square root of the total weight. Half its square is lost per row and column.
+        tolerance: of :meth:`MultinomialProblem.fit`.
     """
-    design = with_intercept(z)
-    penalties = _penalties(penalty).unsqueeze(1)
-    total = float(weight.sum())
-    frequency = _smoothed_frequencies(labels, num_classes, weight)
-    curvature = float((frequency * (1 - frequency)).mean())
-    gram = design.mT @ (design * (weight * curvature).unsqueeze(1))
-    factor = torch.linalg.cholesky(gram + torch.diag(penalties.flatten()))
-    rows = torch.arange(len(labels), device=z.device)
-    if start is None:
-        start = design.new_zeros(design.shape[1], num_classes)
-        start[-1] = frequency.log()
-    shape = start.shape
-
-    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        whitened = torch.from_numpy(flat).to(design).view(shape)
-        coefficients = torch.linalg.solve_triangular(factor.mT, whitened, upper=True)
-        log_p = torch.log_softmax(design @ coefficients, 1)
-        loss = -(weight * log_p[rows, labels]).sum()
-        loss = loss + 0.5 * (penalties * coefficients.square()).sum()
-        residual = log_p.exp()
-        residual[rows, labels] -= 1.0
-        gradient = design.mT @ (residual * weight.unsqueeze(1)) + penalties * coefficients
-        gradient = torch.linalg.solve_triangular(factor, gradient, upper=False)
-        return float(loss) / total, gradient.flatten().cpu().numpy() / total
-
-    first = (factor.mT @ start).flatten().cpu().numpy()
-    scale = math.sqrt(total)
-    found = minimize(
-        objective,
-        first,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": MOST_ITERATIONS, "gtol": tolerance / scale, "ftol": 1e-12, "maxcor": 20},
-    )
-    whitened = torch.from_numpy(found.x).to(design).view(shape)
-    # Rows first, as a file gives them back: products in another order would differ in the last bit.
-    return torch.linalg.solve_triangular(factor.mT, whitened, upper=True).contiguous()
+    return MultinomialProblem(z, labels, num_classes, weight).fit(penalty, start, tolerance)
 
 
 def _smoothed_frequencies(
