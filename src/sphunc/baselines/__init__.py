@@ -1,4 +1,4 @@
-"""The systems that SphUnc is compared with: one interface, one network over time, one tuning budget."""
+"""Systems that SphUnc is compared with: one interface, one training, one tuning budget."""
 
 from sphunc.baselines.attribution import attribute
 from sphunc.baselines.forecaster import (

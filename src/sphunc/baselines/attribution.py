@@ -5,10 +5,10 @@ r"""Influence by occlusion: how far a forecast moves when a source becomes an av
 where :math:`p^{(j)}(t)` is the forecast from origin t with the features of j at t replaced by their
 mean over all agents there, and the outcome of j at t left out. It needs ``predict`` alone.
 
-Cost: one prediction per source and origin if each is occluded alone. Sources that share no candidate
-target are occluded together, which takes as many predictions as colours of a greedy colouring: a few
-dozen in place of N. What travels over two or more meetings may then mix; ``together=False`` keeps
-every source apart.
+Cost: one prediction per source and origin if each is occluded alone. Sources that share no
+candidate target are occluded together, which takes as many predictions as colours of a greedy
+colouring: a few dozen in place of N. What travels over two or more meetings may then mix;
+``together=False`` keeps every source apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Baseline`: a system of a comparison as an estimator like `SphUnc`; `NetworkBaseline`: a trained one."""
+"""`Baseline`: an estimator like `SphUnc`; `NetworkBaseline`: one that is trained by gradient."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ Tensors = dict[str, Tensor]
 class Baseline(ABC):
     """A system behind the interface of :class:`~sphunc.baselines.Forecaster`.
 
-    A leaf names itself and its settings, and defines how it learns, how it forecasts, and what of it
-    is saved. The rest is shared: checks, hold-out scheme, names of agents and times, files.
+    A leaf names itself and its settings, and defines how it learns, how it forecasts, and what of
+    it is saved. The rest is shared: checks, hold-out scheme, names of agents and times, files.
 
     Args:
         horizon: steps ahead.
@@ -192,13 +192,14 @@ class Baseline(ABC):
             raise DataError(f"{kind} forecasts classes, but data has numbers; bin them, or use SphUnc")
         if self.needs_features and not data.num_features:
             raise DataError(
-                f"data has no features, which {kind} needs; give the features table at least one column of numbers "
-                "next to time and agent"
+                f"data has no features, which {kind} needs; give the features table at least one "
+                "column of numbers next to time and agent"
             )
 
     def _check_fitted(self, asked: str) -> None:
         if not hasattr(self, "schema_"):
-            raise NotFittedError(f"{asked} needs a fitted model; call fit(data), or {type(self).__name__}.load(folder)")
+            kind = type(self).__name__
+            raise NotFittedError(f"{asked} needs a fitted model; call fit(data), or {kind}.load(folder)")
 
     def __repr__(self) -> str:
         given = [f"{name}={value!r}" for name, value in self.get_params().items() if name != "device"]

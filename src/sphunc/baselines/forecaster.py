@@ -1,4 +1,4 @@
-"""What every system of a comparison can do, and the forecast of one without parts of uncertainty."""
+"""What every system of a comparison can do, and the forecast of a baseline."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class Predictor(Protocol):
 
 @runtime_checkable
 class Forecaster(Predictor, Protocol):
-    """Learns from a temporal hypergraph and forecasts outcomes: :class:`sphunc.SphUnc`, every baseline.
+    """Learns from a temporal hypergraph and forecasts outcomes: SphUnc, and every baseline.
 
     ``predict`` returns a value with ``agents``, ``class_names``, ``probabilities [N, C]``,
-    ``prediction [N]``, ``confidence [N]``, ``total [N]`` (larger is more uncertain) and ``to_frame()``.
+    ``prediction [N]``, ``confidence [N]``, ``total [N]`` (larger is more uncertain) and
+    ``to_frame()``.
     """
 
     def fit(self, data: TemporalHypergraph, split: Split | None = None, *, verbose: bool | None = None) -> Any:

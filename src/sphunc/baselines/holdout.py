@@ -78,11 +78,12 @@ def holdout_scheme(data: TemporalHypergraph, horizon: int, split: Split | None =
     if split is not None:
         _check_split(data, split, horizon)
         stop = split.targets("calibration")[-1] + 1
-    if stop < horizon + 1:
+    least = horizon + 1
+    if stop < least:
         times = "1 time is"
         if stop != 1:
             times = f"{stop} times are"
-        raise ArgumentError(f"{times} too few to learn a forecast {horizon} ahead; give at least {horizon + 1} times")
+        raise ArgumentError(f"{times} too few to learn a forecast {horizon} ahead; give at least {least} times")
     if split is None:
         parts = _successive_parts(stop - horizon, horizon)
     else:
@@ -91,8 +92,8 @@ def holdout_scheme(data: TemporalHypergraph, horizon: int, split: Split | None =
         return HoldoutScheme(stop, *parts, horizon)
     if data.num_nodes < 2:
         raise ArgumentError(
-            f"{data.num_nodes} agent at {data.num_times} times is too little to hold anything out; give at least 2 "
-            "agents, or more times"
+            f"{data.num_nodes} agent at {data.num_times} times is too little to hold anything "
+            "out; give at least 2 agents, or more times"
         )
     return HoldoutScheme(stop, tuple(range(stop - horizon)), (), (), horizon)
 
@@ -193,8 +194,9 @@ def check_outcomes(data: TemporalHypergraph, scheme: HoldoutScheme) -> None:
     for part, origins in (("train", scheme.train), ("validation", scheme.validation)):
         if origins and targets_of(data, scheme.horizon, origins).count == 0:
             raise DataError(
-                f"no outcome is observed at the targets of the {part} origins ({origins[0]} ... {origins[-1]}, "
-                f"horizon {scheme.horizon}); give outcomes there, or another split"
+                f"no outcome is observed at the targets of the {part} origins "
+                f"({origins[0]} ... {origins[-1]}, horizon {scheme.horizon}); "
+                "give outcomes there, or another split"
             )
 
 

@@ -94,8 +94,9 @@ def influence_scores(influence: object, candidates: Links | None = None) -> Infl
         found = InfluenceScores(found.links, found.probability, found.agents, PROBABILITY)
     if not isinstance(found, InfluenceScores):
         raise ArgumentError(
-            f"influence is a {type(influence).__name__}, which scores no links; give a forecaster with influence(), "
-            "its result, or use attribute(model, data), which works on every forecaster"
+            f"influence is a {type(influence).__name__}, which scores no links; give a forecaster "
+            "with influence(), its result, or use attribute(model, data), which works on every "
+            "forecaster"
         )
     if candidates is None:
         return found

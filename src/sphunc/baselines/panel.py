@@ -102,9 +102,7 @@ def make_panel(data: TemporalHypergraph, statistics: Statistics, num_classes: in
         num_classes: C.
     """
     if data.y is not None and data.y.ndim > 2:
-        raise DataError(
-            "data has numbers as outcomes, but the baselines forecast classes; bin the outcomes, or use SphUnc"
-        )
+        raise DataError("data has numbers as outcomes, but baselines forecast classes; bin them, or use SphUnc")
     features = standardise(data.x, data.x_mask, *statistics)
     observed = data.x_mask.to(features.dtype)
     mean_so_far = features.cumsum(0) / observed.cumsum(0).clamp(min=1.0)

@@ -47,7 +47,8 @@ class Temperature:
     Attributes:
         offset: a.
         slope: b, 0 or more.
-        count: outcomes it was learned from; 0 means that nothing was held out and nothing is changed.
+        count: outcomes it was learned from; 0 means that nothing was held out and nothing is
+            changed.
     """
 
     offset: float = 0.0

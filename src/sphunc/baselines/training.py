@@ -207,8 +207,8 @@ def _forward(
         return network(panel, generator)
     except ArgumentError as error:  # what a layer refuses here comes from the weights alone
         raise ArgumentError(
-            f"learning_rate is {settings.learning_rate:g}, and training diverged ({error}); choose a smaller "
-            "learning_rate, or look for features with extreme values"
+            f"learning_rate is {settings.learning_rate:g}, and training diverged ({error}); "
+            "choose a smaller learning_rate, or look for features with extreme values"
         ) from None
 
 

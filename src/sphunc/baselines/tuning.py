@@ -1,4 +1,4 @@
-"""Random search: the same number of trials for every system, scored by the NLL of held-out outcomes.
+"""Random search: as many trials for every system, scored by the NLL of held-out outcomes.
 
 The first trial is the default setting; the others are drawn from the declared search space, the
 default left out and none of them twice. The test origins of the split are never read. A trial is
@@ -76,7 +76,8 @@ def draw_settings(name: str, trials: int, seed: int, fixed: Collection[str] = ()
         name: of a forecaster.
         trials: settings wanted.
         seed: of the draws.
-        fixed: settings that are not drawn: trials that differ in nothing else would be the same fit.
+        fixed: settings that are not drawn: trials that differ in nothing else would be the same
+            fit.
     """
     space = {key: choices for key, choices in search_space(name).items() if key not in fixed}
     default = _defaults(name, space)
@@ -108,7 +109,7 @@ def validation_nll(model: Any) -> float:
     if model.comparison_.is_empty():
         scores = [getattr(record, "validation", None) for record in model.history_]
         return min((score for score in scores if score is not None), default=math.inf)
-    # Nested models stand in order; states and links are left out where they have no weight in the pool.
+    # Nested models stand in order; states and links count where they have weight in the pool.
     held_out = dict(model.comparison_.select("model", "nll").iter_rows())
     if model.model_.weight == 0:
         return held_out["covariates"]

@@ -64,8 +64,8 @@ class FrequencyTable(Baseline):
     """A table of probabilities by last outcome; nothing is tuned, stopped or calibrated.
 
     Attributes:
-        table_: a row per class, and a last one for agents without a past, ``[C + 1, C]``; counted on
-            all outcomes that may be read.
+        table_: a row per class, and a last one for agents without a past, ``[C + 1, C]``; counted
+            on all outcomes that may be read.
         validation_: NLL of the validation outcomes, by a table of the training outcomes alone.
     """
 

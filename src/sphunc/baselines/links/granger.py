@@ -2,8 +2,8 @@ r"""Granger tests of every candidate link at lag 1, agent means taken out (Grang
 
 .. math:: h^i_t = c_i + a h^i_{t-1} + b h^j_{t-1} + e_t, \qquad F = \frac{b^2}{\mathrm{Var}(b)}
 
-One coefficient serves all D coordinates, which count as so many observations. The conditional test has all other
-candidates of the target in the regression too.
+One coefficient serves all D coordinates, which count as so many observations. The conditional test
+has all other candidates of the target in the regression too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sphunc._typing import Float, Links
 from sphunc.discovery.candidates import candidate_links
 
 RIDGE = 1e-3
-"""Of the mean square of the candidates: keeps the conditional test defined with fewer rows than candidates."""
+"""Of the mean square of the candidates; these may be more than there are rows."""
 TINY = 1e-12
 
 Scores = Float[Tensor, " link"]
@@ -32,7 +32,8 @@ def pairwise_granger(
     Args:
         latents: states ``[T, N, D]``.
         candidates: links to test, source and target.
-        replicates: the last axis holds repetitions of scalar series, which are scaled agent by agent.
+        replicates: the last axis holds repetitions of scalar series, which are scaled agent by
+            agent.
     """
     statistic = torch.zeros(candidates.shape[1], dtype=torch.double)
     p_value = torch.ones_like(statistic)
@@ -49,12 +50,13 @@ def pairwise_granger(
 def conditional_granger(
     latents: Float[Tensor, "time agent dim"], candidates: Links, *, replicates: bool = False
 ) -> tuple[Scores, Scores]:
-    """F statistic and p-value of each source's last state, given the target's own and all other candidates.
+    """F statistic and p-value of each source's last state, given all other last states.
 
     Args:
         latents: states ``[T, N, D]``.
         candidates: links to test, source and target.
-        replicates: the last axis holds repetitions of scalar series, which are scaled agent by agent.
+        replicates: the last axis holds repetitions of scalar series, which are scaled agent by
+            agent.
     """
     statistic = torch.zeros(candidates.shape[1], dtype=torch.double)
     p_value = torch.ones_like(statistic)
@@ -74,9 +76,10 @@ def conditional_granger(
 def target_moments(
     latents: Float[Tensor, "time agent dim"], candidates: Links, *, replicates: bool
 ) -> Iterator[tuple[Tensor, Tensor, float]]:
-    """For each target: places of its candidates in the list, cross products of them and the outcome, free rows.
+    """Cross products of the candidates and the outcome, target by target.
 
-    Agent means and the target's own last state are projected out.
+    Agent means and the target's own last state are projected out. Yields the places of a target's
+    candidates in the list, the cross products (the outcome last), and the free rows.
 
     Args:
         latents: states ``[T, N, D]``.

@@ -1,6 +1,7 @@
 """Scores of tigramite's PCMCI on the same candidates (Runge et al. 2019): an optional comparison.
 
-tigramite is GPL-3 software; it is installed by the extra ``sphunc[pcmci]`` and imported only inside the function.
+tigramite is GPL-3 software; it is installed by the extra ``sphunc[pcmci]`` and imported only inside
+the function.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ def pcmci(
     """Minus the logarithm of the smallest p-value over the lags, per candidate.
 
     Args:
-        latents: states; the last axis is taken as independent data sets of the same system, partial correlation is
-            the test.
+        latents: states; the last axis is taken as independent data sets of the same system, partial
+            correlation is the test.
         candidates: links to score; only these and own lags are admitted.
         max_lag: largest lag.
         alpha: tigramite's ``pc_alpha``.
@@ -31,7 +32,7 @@ def pcmci(
         from tigramite.pcmci import PCMCI  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtraError(
-            "pcmci needs tigramite, which is not installed; run: pip install 'sphunc[pcmci]' (GPL-3)"
+            "pcmci needs tigramite, not installed here; run: pip install 'sphunc[pcmci]' (GPL-3)"
         ) from error
     values = latents.double().cpu().numpy()
     sets = {d: values[:, :, d] for d in range(values.shape[2])}

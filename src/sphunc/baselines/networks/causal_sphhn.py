@@ -1,10 +1,10 @@
 r"""Causal-SphHN (Harit and Sun, 2025): beliefs on a sphere, angular messages, a Granger mask.
 
 Reconstruction: there is no public code, and of the paper only the abstract could be read here. From
-it come hyperspherical states, the Shannon entropy of a von Mises-Fisher distribution as uncertainty,
-Granger-informed subgraphs, and angular messages that respect dispersion and direction. From the same
-authors' CSHT come the control of false discoveries, attention over Granger parents only with
-:math:`\lambda = 10`, and re-projection after every layer. The rest is ours.
+it come hyperspherical states, the Shannon entropy of a von Mises-Fisher distribution as
+uncertainty, Granger-informed subgraphs, and angular messages that respect dispersion and direction.
+From the same authors' CSHT come the control of false discoveries, attention over Granger parents
+only with :math:`\lambda = 10`, and re-projection after every layer. The rest is ours.
 
 .. math::
     h_i &= \mathrm{normalise}(W x_i + b), \qquad
@@ -25,23 +25,23 @@ with messages m of co-members and c of Granger parents,
           \beta_{ij} \propto \exp(\lambda\, h_i^\top h_j)
 
 A dispersed belief, of small mean resultant length :math:`\rho_j`, has less weight. The sum over
-:math:`j \to i` runs over the Granger parents of i only, and :math:`\tau_{ij}` is the trust in a link.
-All states are those at the origin t: for the outcome at t + 1, which is forecast, they are the past
-of a Granger test at lag 1. The read-out gets :math:`[\sqrt D\, h_i \| \tilde U_i]`.
+:math:`j \to i` runs over the Granger parents of i only, and :math:`\tau_{ij}` is the trust in a
+link. All states are those at the origin t: for the outcome at t + 1, which is forecast, they are
+the past of a Granger test at lag 1. The read-out gets :math:`[\sqrt D\, h_i \| \tilde U_i]`.
 
-The mask: for each candidate j of a target i, the F test of :math:`b` in
-:math:`z_{i,t+1} = c_i + a z_{i,t} + b z_{j,t}`, pooled over the leading principal components z of the
-features, whitened; then the false discovery rate q at which each link would just be chosen.
+The mask: for each candidate j of a target i, the F test of :math:`b` in :math:`z_{i,t+1} = c_i + a
+z_{i,t} + b z_{j,t}`, pooled over the leading principal components z of the features, whitened; then
+the false discovery rate q at which each link would just be chosen.
 
 Choices
 
 - The mask is found once, before training, on the training times: one test per candidate at lag 1,
   given the target's own past; panels of ten times carry no longer lags. Tests given all other
   candidates too, as CSHT has them, found fewer true links in simulated worlds.
-- CSHT keeps the links of a false discovery rate of 0.01, on long series. Panels of ten times leave 0
-  to 6 of thousands at that rate, and no parent has any weight. Here a link that is found at rate q
-  and no smaller one has the trust :math:`\tau = 1 - q`, up to ``discovery``; 0.01 gives the mask of
-  CSHT, with trust of 0.99 and more.
+- CSHT keeps the links of a false discovery rate of 0.01, on long series. Panels of ten times leave
+  0 to 6 of thousands at that rate, and no parent has any weight. Here a link that is found at rate
+  q and no smaller one has the trust :math:`\tau = 1 - q`, up to ``discovery``; 0.01 gives the mask
+  of CSHT, with trust of 0.99 and more.
 - An agent that is absent counts as average in the tests. Agents are remembered by a digest of their
   ids; one that is not in training has no Granger parents. Fewer than 4 times leave the mask empty.
 - The entropy term alone would drive every :math:`\kappa` to 200; its weight is small.
@@ -49,8 +49,8 @@ Choices
   SphUnc's.
 
 Native influence: minus the logarithm of the p-values on all that ``fit`` may read. The mask is the
-links above one bound of this score, so that its links come first. (Attention says which parent weighs
-more, not whether there is a link.)
+links above one bound of this score, so that its links come first. (Attention says which parent
+weighs more, not whether there is a link.)
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ class CausalSphHNEncoder(SpatialEncoder):
         self.trust = 1 - rate[chosen].to(panel.inputs.dtype)
 
     def forward(self, panel: Panel, generator: Generator | None = None) -> Encoding:
-        """Encode every time; a layer passes messages of co-members and Granger parents at that time.
+        """Encode every time; messages come from co-members and Granger parents at that time.
 
         Args:
             panel: T times.

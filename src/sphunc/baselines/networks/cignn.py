@@ -1,4 +1,4 @@
-r"""CI-GNN (Zheng et al., 2024): a causal and a non-causal latent part; the causal one masks the graph.
+r"""CI-GNN (Zheng et al., 2024): causal and non-causal latents; the causal ones mask the graph.
 
 Re-implementation from the published equations at the level of agents. A graph autoencoder gives
 
@@ -19,7 +19,8 @@ classifies:
 .. math:: L = \mathrm{NLL} + \lambda_x L_{VAE} + \lambda_\beta I(\alpha; \beta)
               - \lambda_y I(\alpha; Y \mid \beta)
 
-The information terms, on at most 128 labelled agents per step, come from matrix-based Rényi entropy,
+The information terms, on at most 128 labelled agents per step, come from matrix-based Rényi
+entropy,
 
 .. math::
     S_a(K_1, \dots, K_m) = \frac{1}{1-a} \log_2 \mathrm{tr}\big(\bar K^a\big), \quad
@@ -29,24 +30,25 @@ The information terms, on at most 128 labelled agents per step, come from matrix
     I(\alpha; Y \mid \beta) = S(\alpha, \beta) + S(Y, \beta) - S(\beta) - S(\alpha, Y, \beta)
 
 with a = 1.01, Gaussian kernels for vectors and the Kronecker kernel for classes. The estimates are
-biased (two independent samples of 256 points in 8 dimensions score 0.7 bits and more): they are good
-for training, never to quote.
+biased (two independent samples of 256 points in 8 dimensions score 0.7 bits and more): they are
+good for training, never to quote.
 
 Deviations
 
 - The original classifies graphs; here each agent at each time is classified, without pooling, and
   the edges j -> i run from co-members at the origin t to the outcome at t + 1: a lag of one.
-  "Granger" in the original means conditional predictive information, not a lag. With ``edges="met"``
-  they run from all agents that i met so far; the groups of now are then lost among the others.
-- M is free, so that the mask has a direction; M = I, the start, is the original symmetric score. One
-  sigmoid, not the three nested ones of the published code, which squeeze all masks into (0.62, 0.68).
-  Causal parts of co-members are alike, and all masks would start near 1: the offset b starts where
-  their mean score is 0.
+  "Granger" in the original means conditional predictive information, not a lag. With
+  ``edges="met"`` they run from all agents that i met so far; the groups of now are then lost among
+  the others.
+- M is free, so that the mask has a direction; M = I, the start, is the original symmetric score.
+  One sigmoid, not the three nested ones of the published code, which squeeze all masks into (0.62,
+  0.68). Causal parts of co-members are alike, and all masks would start near 1: the offset b starts
+  where their mean score is 0.
 - One stage instead of two: in the published second stage the information terms hold no trainable
   parameter. Here they reach the encoder in every step.
 - The information terms read the means of the latent: on samples, as published, noise alone raises
-  the biased estimate of I(alpha; Y | beta), and training inflates sigma instead of learning. Outside
-  training the mean is used throughout.
+  the biased estimate of I(alpha; Y | beta), and training inflates sigma instead of learning.
+  Outside training the mean is used throughout.
 - The class kernel is Kronecker's. Bandwidth is the mean distance. L_VAE is divided by the number of
   inputs; the reconstruction of the adjacency is left out, as in the code.
 - The encoder has a ReLU between its layers, where the published one is linear, and
@@ -148,7 +150,7 @@ def gaussian_kernel(u: Float[Tensor, "sample dim"]) -> Kernel:
 
 
 def class_kernel(y: Int[Tensor, " sample"]) -> Kernel:
-    """1 for equal classes, else 0; a Gaussian of the class number would put the classes in order."""
+    """1 for equal classes, else 0; a Gaussian of the number would put the classes in order."""
     return (y[:, None] == y[None, :]).double()
 
 

@@ -1,7 +1,7 @@
 r"""Graphs between agents at times, and softmax over the edges of a node: what the networks share.
 
-Agent i at time t is node ``t * N + i``. Pairs of nodes are directed, row 0 source, row 1 target, and
-both directions are listed.
+Agent i at time t is node ``t * N + i``. Pairs of nodes are directed, row 0 source, row 1 target,
+and both directions are listed.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def closest(
         most: sources kept per target.
 
     Returns:
-        The pairs kept, sorted by target, and the rank of each among the sources of its target, from 0.
+        The pairs kept, sorted by target, and the rank of each among the sources of its target.
     """
     distance = (x[pairs[0]] - x[pairs[1]]).square().sum(-1)
     order = torch.argsort(distance, stable=True)

@@ -1,4 +1,4 @@
-r"""HyperGCN (Yadati et al., NeurIPS 2019): a group becomes the edge of its two most different members.
+r"""HyperGCN (Yadati et al., NeurIPS 2019): a group becomes an edge between two members.
 
 Re-implementation from the published equations and the authors' repository. Layer l,
 :math:`Z = H^{(l)} W^{(l)}`:
@@ -19,16 +19,16 @@ Deviations
 
 - ``pairs="exact"`` (default) follows the definition above in training and test. The authors' code
   draws a direction and takes the ends of the projection, anew in every epoch, at test time too, so
-  that two forecasts disagree; ``pairs="random"`` does that in training and averages the states of 20
-  fixed draws at test time.
+  that two forecasts disagree; ``pairs="random"`` does that in training and averages the states of
+  20 fixed draws at test time.
 - No ReLU on what the logits are read from: the last layer is linear, so that the read-out may take
   either sign.
 - Groups of one are dropped (their weight would be -1). Features are z-scored, not divided by their
   row sum.
 - The layers act on each time; memory and read-out are those of the shared network over time.
 
-Native influence: the mean over times and layers of :math:`\hat A_{ij}`. It is symmetric: direction is
-not defined.
+Native influence: the mean over times and layers of :math:`\hat A_{ij}`. It is symmetric: direction
+is not defined.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def expand(
 def most_different(
     states: Float[Tensor, "group size dim"], direction: Float[Tensor, " dim"] | None
 ) -> tuple[Places, Places]:
-    """Places of the two most different members of each group; two different ones even if all are equal.
+    """Places of the two most different members of each group; never the same place twice.
 
     Args:
         states: of the members.

@@ -1,11 +1,11 @@
 r"""SS-HGNN (Sun et al., TKDE 2023), a **reconstruction**: no public code, and the abstract only.
 
-Known from the abstract: groups are social environments, joined in a line graph; influence flows from
-user to user, user to environment, environment to user and environment to environment; embeddings are
-learned without labels. The layer below is our version of that. With incidence B, line graph
-:math:`L = \mathrm{offdiag}(B^\top B)`, :math:`\hat L = D^{-1/2} L D^{-1/2}`, clique walk
-:math:`P = D_v^{-1} B D_e^{-1} B^\top` without its diagonal, and :math:`z_e` the mean of the members'
-:math:`h_i`:
+Known from the abstract: groups are social environments, joined in a line graph; influence flows
+from user to user, user to environment, environment to user and environment to environment;
+embeddings are learned without labels. The layer below is our version of that. With incidence B,
+line graph :math:`L = \mathrm{offdiag}(B^\top B)`, :math:`\hat L = D^{-1/2} L D^{-1/2}`, clique walk
+:math:`P = D_v^{-1} B D_e^{-1} B^\top` without its diagonal, and :math:`z_e` the mean of the
+members' :math:`h_i`:
 
 .. math::
     m_e &= \textstyle\sum_{i \in e} a_{ie} W_1 h_i, \quad
@@ -33,11 +33,11 @@ is ever read. Objective: NLL + weight :math:`L_{mem}`.
 Deviations and choices
 
 - Everything beyond the four flows, the line graph and training without labels is ours.
-- ``task_free=True`` is closest to the abstract: the layers learn from the membership task alone, and
-  only memory and read-out see labels. Both train at the same time, not one after the other. The
+- ``task_free=True`` is closest to the abstract: the layers learn from the membership task alone,
+  and only memory and read-out see labels. Both train at the same time, not one after the other. The
   default trains everything jointly.
-- Of the three self-supervised terms one could write (membership, user-user, group-group), membership
-  is kept.
+- Of the three self-supervised terms one could write (membership, user-user, group-group),
+  membership is kept.
 - Layers act on each time; memory and read-out are those of the shared network over time. Groups of
   one are dropped.
 

@@ -5,9 +5,9 @@ r"""Bases of SphereNet: radial sines, spherical Bessel functions, spherical harm
     A_{ln}(d, \theta) = \tilde j_l(z_{ln} d/c)\,Y_l^0(\theta), \qquad
     T_{lmn}(d, \theta, \varphi) = \tilde j_l(z_{ln} d/c)\,Y_l^m(\theta, \varphi)
 
-with the smooth envelope :math:`u(x) = 1/x + a x^5 + b x^6 + c x^7` that vanishes with two derivatives at x = 1,
-:math:`z_{ln}` the n-th zero of :math:`j_l`, and
-:math:`\tilde j_l(z_{ln} x) = \sqrt 2\, j_l(z_{ln} x) / |j_{l+1}(z_{ln})|` of unit weight in the ball.
+with the smooth envelope :math:`u(x) = 1/x + a x^5 + b x^6 + c x^7` that vanishes with two
+derivatives at x = 1, :math:`z_{ln}` the n-th zero of :math:`j_l`, and :math:`\tilde j_l(z_{ln} x) =
+\sqrt 2\, j_l(z_{ln} x) / |j_{l+1}(z_{ln})|` of unit weight in the ball.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def radial_basis(x: Batch, frequency: Float[Tensor, " radial"]) -> Float[Tensor,
 def bessel_zeros(degrees: int, count: int) -> np.ndarray:
     """First positive zeros of j_l, ``[degrees, count]``.
 
-    Zeros of :math:`j_l` and :math:`j_{l+1}` interlace: each is bracketed by two of the degree before.
+    Zeros of :math:`j_l` and :math:`j_{l+1}` interlace: each is bracketed by two of the degree
+    before.
 
     Args:
         degrees: l < degrees.
@@ -123,7 +124,7 @@ def real_harmonics(theta: Batch, phi: Batch, degrees: int) -> Float[Tensor, "*ba
 
 
 def _legendre(x: Tensor, s: Tensor, degrees: int) -> dict[tuple[int, int], Tensor]:
-    """Associated Legendre functions P_l^m(x) without the Condon-Shortley sign; s is the root of 1 - x^2."""
+    """Associated Legendre functions P_l^m(x), no Condon-Shortley sign; s is the root of 1 - x^2."""
     table = {(0, 0): torch.ones_like(x)}
     for m in range(degrees):
         if m:

@@ -95,7 +95,7 @@ def triplet_angles(p: Positions, near: Neighbours) -> tuple[TripletAngles, Tripl
 
     # Rotation from the half-plane of k to that of every other neighbour q of j.
     q = near.table[j]
-    # The published code keeps k among its own references; rounding then gives it an angle of almost zero.
+    # The published code keeps k among its references; rounding gives it an angle of almost zero.
     is_reference = (q >= 0) & (q != i[:, None]) & (q != k[:, None])
     reference = p[q.clamp(min=0)] - p[j][:, None]
     axes = axis[:, None].expand_as(reference)

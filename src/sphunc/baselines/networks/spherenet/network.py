@@ -1,14 +1,14 @@
-r"""SphereNet (Liu et al., ICLR 2022): messages along edges, by distance, angle and torsion of triplets.
+r"""SphereNet (Liu et al., ICLR 2022): messages along edges, by distance, angle and torsion.
 
-Re-implementation from the published equations. With :math:`e_{ji}` the state of the edge j -> i and k
-another neighbour of j (geometry in :mod:`~sphunc.baselines.networks.spherenet.geometry`, R, A, T in
-:mod:`~sphunc.baselines.networks.spherenet.basis`):
+Re-implementation from the published equations. With :math:`e_{ji}` the state of the edge j -> i and
+k another neighbour of j (geometry in :mod:`~sphunc.baselines.networks.spherenet.geometry`, R, A, T
+in :mod:`~sphunc.baselines.networks.spherenet.basis`):
 
 .. math::
     e_{ji} &= \mathrm{swish}(W [x_i \| x_j \| \mathrm{swish}(W_0 R(d_{ji}))]) \\
     q_{kj} &= \mathrm{swish}(W_\downarrow [\mathrm{swish}(W_b e_{kj}) \odot W_R R(d_{kj})]) \\
-    s_{ji} &= \mathrm{swish}\big(W_\uparrow \textstyle\sum_k q_{kj} \odot W_A A(d_{kj}, \theta) \odot
-              W_T T(d_{kj}, \theta, \varphi)\big) \\
+    s_{ji} &= \mathrm{swish}\big(W_\uparrow \textstyle\sum_k q_{kj} \odot W_A A(d_{kj}, \theta)
+              \odot W_T T(d_{kj}, \theta, \varphi)\big) \\
     e_{ji} &\leftarrow \mathrm{Res}(\mathrm{swish}(W\,\mathrm{Res}(\mathrm{swish}(W_a e_{ji})
               + s_{ji})) + e_{ji}),
     \quad \mathrm{Res}(u) = u + \mathrm{swish}(W u) \\
@@ -16,33 +16,33 @@ another neighbour of j (geometry in :mod:`~sphunc.baselines.networks.spherenet.g
 
 and the state of an agent is :math:`W_x x_i + \sum_l \mathrm{MLP}_l(\sum_j g_{ji}^{(l)})`.
 
-What is lost. SphereNet is made for molecules: positions are physical, invariance under rotation is a
-law, and a complete account of the geometry is its reward. Here there are no positions, so they are
-made from features,
+What is lost. SphereNet is made for molecules: positions are physical, invariance under rotation is
+a law, and a complete account of the geometry is its reward. Here there are no positions, so they
+are made from features,
 
 .. math:: p_i = \tfrac12\, \Pi x_i / \sqrt{1 + \|\Pi x_i\|^2} \in \mathbb R^3, \qquad c = 1,
 
-with :math:`\Pi` starting at the first three principal components and then learned. All agents lie in
-a ball of diameter c, so that no pair is cut off. This row therefore tests triplet angular messages on
-a learned projection to three dimensions, not the contribution of SphereNet; most of the features'
-geometry does not fit into three dimensions.
+with :math:`\Pi` starting at the first three principal components and then learned. All agents lie
+in a ball of diameter c, so that no pair is cut off. This row therefore tests triplet angular
+messages on a learned projection to three dimensions, not the contribution of SphereNet; most of the
+features' geometry does not fit into three dimensions.
 
 Further deviations
 
 - Neighbours are co-members at the same time, at most ``neighbours`` of them: those sharing most
   groups first, then the nearest features. An agent therefore takes part in at most ``neighbours``
-  squared triplets as their middle. Being a neighbour is not made mutual: there may be an edge j -> i
-  without i -> j, as a radius graph would not have it.
+  squared triplets as their middle. Being a neighbour is not made mutual: there may be an edge j ->
+  i without i -> j, as a radius graph would not have it.
 - The reference of a torsion is never k itself. The published code keeps it, and rounding then wins
   the minimum.
-- The projection learns through R only: angles and torsions have no gradient at collinear points, and
-  A and T pass none. Distances are at least 0.05 c.
-- R, A and T are divided by their root mean square in training, as initial weights are made for inputs
-  of size 1: with their own sizes, up to tens, states of agents were a hundred times those of other
-  systems.
-- T pairs each harmonic with the radial functions of its own degree. There are 6 radial functions in R
-  and 3 in A and T, degrees and width are smaller, one residual layer stands for two. Each basis goes
-  through rank 8, as published.
+- The projection learns through R only: angles and torsions have no gradient at collinear points,
+  and A and T pass none. Distances are at least 0.05 c.
+- R, A and T are divided by their root mean square in training, as initial weights are made for
+  inputs of size 1: with their own sizes, up to tens, states of agents were a hundred times those of
+  other systems.
+- T pairs each harmonic with the radial functions of its own degree. There are 6 radial functions in
+  R and 3 in A and T, degrees and width are smaller, one residual layer stands for two. Each basis
+  goes through rank 8, as published.
 - Atom types become linear maps of the inputs; the sum over the molecule is dropped; an agent keeps
   its own embedding, so that one who meets nobody has a state. Memory and read-out are those of the
   shared network over time.
@@ -138,7 +138,7 @@ def into_ball(q: Positions) -> Positions:
 
 
 def principal_axes(x: Float[Tensor, "row feature"]) -> Float[Tensor, "3 feature"]:
-    """First three principal axes over their deviations, largest entry positive; 0 for missing ones."""
+    """First three principal axes over their deviations, largest entry positive; 0 if missing."""
     rows = x.double()
     values, vectors = torch.linalg.eigh(rows.T @ rows / max(len(x), 1))
     axes = vectors.flip(1).T[:3]
@@ -164,7 +164,7 @@ class Bottleneck(nn.Module):
 
     def forward(self, basis: Float[Tensor, "*batch basis"]) -> Float[Tensor, "*batch width"]:
         """Map the basis to one weight per unit."""
-        # One product with the small matrix of both: two thin ones over all triplets take twice the time.
+        # One product with the small matrix of both: two thin ones take twice the time.
         return nn.functional.linear(basis, self.wide.weight @ self.narrow.weight)
 
 
