@@ -27,8 +27,8 @@ INERTIA_SPREAD = 0.45
 MOST_PARENTS = 20
 """Candidates of a target that a ridge regression passes on to the sampler."""
 SCREENING_RIDGE = 10.0
-CHUNK = 2**24
-"""Numbers held at once while normal equations are made: 128 MB."""
+CHUNK = 2**20
+"""Numbers held at once while normal equations are made: 8 MB each, of which about ten live together."""
 NARROWEST = 0.3
 WIDEST = 0.5
 """Bounds of the spread of forces relative to their size: a wider slab is no link at all."""
