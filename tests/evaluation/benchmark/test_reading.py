@@ -45,10 +45,6 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"models": "majority"}, r"models: got 'majority'; give a list, such as"),
         ({"data": {"world": "snare"}}, r"data: got .*; in TOML each entry of a list of tables begins with \[\["),
         ({"variants": {"name": "a"}}, r"variants: got .*in TOML each entry of a list of tables begins with"),
-        (
-            {"models": [{"name": "hypergcn", "settings": {"device": 1.5}}]},
-            r"device is 1.5; give a device of torch, such as 'cpu' or 'cuda'\n",
-        ),
         ({"models": [3]}, r"models.0: got 3; give a table, such as \{ name = \"...\" \}\."),
         ({"variants": [{"name": "a", "models": []}]}, r"variants.0.models: got \[\]; give at least one\."),
         ({"sedes": [0]}, r"sedes: 'sedes' is not one of name, models, data.*; did you mean 'seeds'\?"),
@@ -129,13 +125,6 @@ def test_paths_start_at_the_file_and_variables_are_expanded(tmp_path: Path, monk
     for written in ("mine", "$WHERE_TABLES_ARE/mine"):
         (tmp_path / "a.json").write_text(json.dumps({**SMALL, "data": [{"tables": written}]}))
         assert read_matrix(tmp_path / "a.json").data[0].tables == tmp_path / "mine"
-
-
-def test_hyphen_and_underscore_are_the_same() -> None:
-    spellings = [{**SMALL, "models": [name], "reference": name} for name in ("causal-sphhn", "causal_sphhn")]
-    first, second = (make_matrix(content) for content in spellings)
-    assert first == second
-    assert first.reference == first.models[0].name
 
 
 def test_reference_is_sphunc_if_it_is_there_else_the_first() -> None:

@@ -4,7 +4,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +13,9 @@ import pytest
 from sphunc.errors import ArgumentError
 from sphunc.evaluation.benchmark import cells as cells_module
 from sphunc.evaluation.benchmark import runner
-from sphunc.evaluation.benchmark.cells import Cell, expand
+from sphunc.evaluation.benchmark.cells import expand
 from sphunc.evaluation.benchmark.reading import make_matrix
-from sphunc.evaluation.benchmark.runner import run_matrix, seconds_left
+from sphunc.evaluation.benchmark.runner import run_matrix
 from sphunc.evaluation.benchmark.store import RESULTS, Store
 
 COMMAND = Path(sys.executable).parent / "sphunc"
@@ -28,6 +27,7 @@ def test_finished_cells_are_never_measured_again(tmp_path, serial, content) -> N
     assert (first.total, first.measured, first.failed, first.interrupted) == (6, 6, (), False)
     assert [event.done for event in seen] == [1, 2, 3, 4, 5, 6]
     assert seen[-1].left == 0
+    assert seen[1].left == pytest.approx(4 * (seen[0].seconds + seen[1].seconds) / 2)
     again = run_matrix(matrix, store, serial)
     assert again.measured == 0
     assert again.table.equals(first.table)
@@ -88,17 +88,6 @@ def test_second_run_in_the_same_store_is_refused_and_measures_nothing(tmp_path, 
     assert run_matrix(matrix, Store(tmp_path), serial, watch=begin_another).measured == 3
     assert refused == []
     assert run_matrix(matrix, Store(tmp_path), serial).measured == 0
-
-
-def test_seconds_left_follow_cells_of_the_same_system_else_all() -> None:
-    def cell(label: str) -> Cell:
-        return Cell(label, label, {}, "x", "default", 0)
-
-    assert seconds_left([cell("a")], defaultdict(list), 1) is None
-    durations = defaultdict(list, {"a": [2.0, 4.0], "b": [12.0]})
-    assert seconds_left([cell("a")], durations, 4) == 3.0
-    assert seconds_left([cell("c"), cell("c")], durations, 2) == 6.0
-    assert seconds_left([], durations, 2) == 0
 
 
 def processes_of(group: int) -> list[int]:

@@ -90,7 +90,7 @@ def _model(cell: Cell, material: Material, split: Split) -> Row:
     fitted = time.perf_counter()
     forecasts = [model.predict(data, origin_index=origin) for origin in split.test]
     predicted = time.perf_counter()
-    probabilities = [_on_classes(forecast, data.class_names) for forecast in forecasts]
+    probabilities = [forecast.probabilities for forecast in forecasts]
     return {
         **_forecast_measures(material, split, probabilities, [forecast.total for forecast in forecasts]),
         **_out_of_distribution(material, split, forecasts),
@@ -124,16 +124,6 @@ def _forecast_measures(
     p = torch.stack(probabilities)[observed].cpu()
     own = torch.stack(uncertainty)[observed].cpu()
     return forecast_measures(p, data.y[targets][observed], own)
-
-
-def _on_classes(forecast: Any, names: tuple[str, ...]) -> Tensor:
-    """Probabilities of all classes of the data; 0 for those that fitting did not see."""
-    known = {name: column for column, name in enumerate(forecast.class_names)}
-    p = forecast.probabilities.new_zeros(len(forecast.probabilities), len(names))
-    for column, name in enumerate(names):
-        if name in known:
-            p[:, column] = forecast.probabilities[:, known[name]]
-    return p
 
 
 def _out_of_distribution(material: Material, split: Split, forecasts: list[Any]) -> Measures:

@@ -12,7 +12,6 @@ from typing import NoReturn
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from sphunc.baselines import FORECASTERS
 from sphunc.errors import DataError
 from sphunc.evaluation.benchmark.checking import check_matrix, not_one_of
 from sphunc.evaluation.benchmark.matrix import KINDS, Matrix, Model, Variant
@@ -78,7 +77,11 @@ def make_matrix(content: Mapping[str, object], source: str = "experiment", folde
         matrix = Matrix.model_validate(dict(content))
     except ValidationError as error:
         _refuse(source, _described(error.errors()))
-    matrix, faults = check_matrix(_with_registry_names(matrix), folder)
+    if not matrix.reference:
+        labels = [model.called for model in matrix.models]
+        labels.sort(key=lambda label: label != "sphunc")  # SphUnc if it is there, else the first
+        matrix = matrix.model_copy(update={"reference": labels[0]})
+    matrix, faults = check_matrix(matrix, folder)
     if faults:
         _refuse(source, faults)
     return matrix
@@ -91,24 +94,6 @@ def _refuse(source: str, faults: list[str]) -> NoReturn:
         "Mend the file and run again; docs/benchmark.md has all fields.",
     ]
     raise DataError("\n  ".join(lines))
-
-
-def _with_registry_names(matrix: Matrix) -> Matrix:
-    """Names of systems as the registry spells them, whether with hyphens or underscores; a reference."""
-    spelling = {name.replace("_", "-"): name for name in FORECASTERS}
-    models = []
-    for model in matrix.models:
-        name = spelling.get(model.name.replace("_", "-"), model.name)
-        models.append(model.model_copy(update={"name": name}))
-    called = [model.called for model in models]
-    reference = matrix.reference
-    if not reference:
-        reference = called[0]
-        if "sphunc" in called:
-            reference = "sphunc"
-    elif reference not in called:
-        reference = spelling.get(reference.replace("_", "-"), reference)
-    return matrix.model_copy(update={"models": tuple(models), "reference": reference})
 
 
 def _described(faults: list[ErrorDetails]) -> list[str]:

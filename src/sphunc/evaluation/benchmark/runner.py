@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -16,8 +15,6 @@ from sphunc.evaluation.benchmark.matrix import Matrix
 from sphunc.evaluation.benchmark.measuring import Row, measure
 from sphunc.evaluation.benchmark.provenance import git_state
 from sphunc.evaluation.benchmark.store import Progress, Store
-
-Durations = defaultdict[str, list[float]]
 
 
 class Event(NamedTuple):
@@ -109,7 +106,7 @@ def _measure(
 ) -> None:
     """Measure cells, keep what comes, and append an event for each."""
     source = git_state()
-    durations: Durations = defaultdict(list)
+    seconds: list[float] = []
     waiting = dict(enumerate(todo))
     outcomes = engine.run(measure, todo)
     try:
@@ -122,26 +119,13 @@ def _measure(
             else:
                 row = {**outcome.value, **source, "seconds": outcome.seconds, "code": cell.code}
                 store.keep(cell, row)
-                durations[cell.label].append(outcome.seconds)
-            left = seconds_left(list(waiting.values()), durations, engine.workers)
+                seconds.append(outcome.seconds)
+            left = None
+            if seconds:
+                left = fmean(seconds) * len(waiting) / engine.workers
             done = total - len(waiting)
             event = Event(cell, row, outcome.error, account, outcome.seconds, done, total, left)
             events.append(event)
             watch(event)
     finally:
         outcomes.close()  # pyright: ignore[reportAttributeAccessIssue]  # a generator: stops what is running
-
-
-def seconds_left(cells: Sequence[Cell], durations: Durations, workers: int) -> float | None:
-    """Estimate how long cells will take from those of the same system that have ended, else from all.
-
-    Args:
-        cells: that wait.
-        durations: seconds of those that have ended, by label of the system.
-        workers: cells at the same time.
-    """
-    if not durations:
-        return None
-    overall = fmean(seconds for found in durations.values() for seconds in found)
-    expected = [fmean(durations.get(cell.label, [overall])) for cell in cells]
-    return sum(expected) / max(1, min(workers, len(cells)))
