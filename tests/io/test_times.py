@@ -14,6 +14,9 @@ from sphunc.io.times import factorize, parse_time, parse_times, time_kind
         ("7", 7, "integer"),
         (" -3 ", -3, "integer"),
         ("2026-01-31", dt.date(2026, 1, 31), "date"),
+        ("2026-03", dt.date(2026, 3, 1), "date"),
+        ("2026Q1", dt.date(2026, 1, 1), "date"),
+        ("2026-Q4", dt.date(2026, 10, 1), "date"),
         ("2026-01-31T10:30", dt.datetime(2026, 1, 31, 10, 30), "datetime"),
         ("2026-01-31 10:30:05.25", dt.datetime(2026, 1, 31, 10, 30, 5, 250000), "datetime"),
         ("2026-01-31T10:00Z", dt.datetime(2026, 1, 31, 10, tzinfo=dt.UTC), "datetime with time zone"),
@@ -25,7 +28,9 @@ def test_text_times(text, time, kind):
     assert time_kind(parse_time(text)) == kind
 
 
-@pytest.mark.parametrize("text", ["", "spring", "1.5", "2026-13-01", "31/01/2026", True, 1.5, None])
+@pytest.mark.parametrize(
+    "text", ["", "spring", "1.5", "2026-13-01", "2026-13", "2026Q5", "31/01/2026", True, 1.5, None]
+)
 def test_what_is_no_time(text):
     assert parse_time(text) is None
 

@@ -13,6 +13,8 @@ import polars as pl
 Time = int | date
 """An integer, a date or a datetime (which Python counts among the dates)."""
 INTEGER = re.compile(r"[+-]?\d{1,18}")
+MONTH = re.compile(r"\d{4}-\d{2}")
+QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 TIME_REMEDY = "Write an integer, a date (2026-01-31) or an ISO datetime (2026-01-31T12:00:00)"
 
 
@@ -28,7 +30,10 @@ def time_kind(time: Time) -> str:
 
 
 def parse_time(cell: object) -> Time | None:
-    """Read one time: integers stay, text is an integer, a date or an ISO datetime; None if neither."""
+    """Read one time: integers stay, text is an integer, a date or an ISO datetime; None if neither.
+
+    Months (2026-01) and quarters (2026Q1, 2026-Q1) are the dates of their first days.
+    """
     if isinstance(cell, int) and not isinstance(cell, bool):
         return cell
     if not isinstance(cell, str):
@@ -36,6 +41,13 @@ def parse_time(cell: object) -> Time | None:
     text = cell.strip()
     if INTEGER.fullmatch(text):
         return int(text)
+    month = MONTH.fullmatch(text)
+    quarter = QUARTER.fullmatch(text)
+    if month:
+        text += "-01"
+    elif quarter:
+        first_month = 3 * int(quarter[2]) - 2
+        text = f"{quarter[1]}-{first_month:02d}-01"
     for kind in (date, datetime):
         try:
             return kind.fromisoformat(text)
