@@ -2,9 +2,7 @@
 
 import datetime as dt
 import json
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import xgi
@@ -186,6 +184,7 @@ def test_ids_that_hif_cannot_hold():
         to_hif(assemble(times=[0], node_ids=[(1, 2)]))
 
 
+WRITTEN = json.dumps(to_hif(world()))
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.text(max_size=3)),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
@@ -195,8 +194,8 @@ JSON = st.recursive(
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_mutated_files_give_a_data_error_or_an_object(data):
-    content = json.loads(json.dumps(to_hif(world())))
+def test_mutated_files_give_a_data_error_or_an_object(tmp_path, data):
+    content = json.loads(WRITTEN)
     place = content
     for _ in range(data.draw(st.integers(0, 5))):
         keys = list(place) if isinstance(place, dict) else list(range(len(place))) if isinstance(place, list) else []
@@ -206,10 +205,9 @@ def test_mutated_files_give_a_data_error_or_an_object(data):
         place = place[data.draw(st.sampled_from(inner))]
     keys = list(place) if isinstance(place, dict) else list(range(len(place)))
     place[data.draw(st.sampled_from(keys))] = data.draw(JSON)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "f.json"
-        path.write_text(json.dumps(content))
-        try:
-            read_hif(path)
-        except DataError:
-            return
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps(content))
+    try:
+        read_hif(path)
+    except DataError:
+        return

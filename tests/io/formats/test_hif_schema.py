@@ -47,3 +47,9 @@ def test_all_that_the_format_allows_passes():
 def test_all_else_is_noted(content, message):
     with pytest.raises(DataError, match=message):
         check_hif(content, "f.json")
+
+
+def test_all_faults_are_listed_at_once():
+    content = {"incidences": [{"edge": 1.5, "node": 1}, {"edge": 1, "node": None, "weight": "x"}], "time": 3}
+    with pytest.raises(DataError, match=r"^4 faults in f\.json:"):
+        check_hif(content, "f.json")

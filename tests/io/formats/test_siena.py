@@ -5,7 +5,6 @@ import pytest
 
 from sphunc.errors import DataError
 from sphunc.io.formats.siena import decode, is_session, read_session, read_siena
-from sphunc.io.formats.siena_files import read_edge_list, read_matrix, read_pajek, read_table
 
 HEADER = "Group,Name,Filename,Format,Period,ActorSet,Type,Selected,MissingValues,NonZeroCode,NbrOfActors\n"
 WAVES = [
@@ -108,46 +107,6 @@ def test_session_with_groups_asks_for_one(folder: Path) -> None:
     with pytest.raises(DataError, match=r"holds 2 groups \(G1, G2\); choose one with group="):
         read_session(path)
     assert read_session(path, "G2").waves == (1, 2)
-
-
-def test_undirected_pajek_edges_and_matrix(tmp_path: Path) -> None:
-    path = tmp_path / "a.net"
-    path.write_text("*Vertices 2\n*Edges\n1 2\n")
-    assert read_pajek(path)[0].tolist() == [[0, 1], [1, 0]]
-    path.write_text("*Vertices 2\n*Matrix\n0 1\n0 0\n")
-    assert read_pajek(path)[0].tolist() == [[0, 1], [0, 0]]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0 1\n0\n", "row 2: 1 numbers, but the first row has 2"),
-        ("0 1\n0 x\n", "row 2: could not convert"),
-        ("", "holds no numbers"),
-        ("0 1 1\n0 0 1\n", "2 rows of 3 codes"),
-    ],
-)
-def test_faulty_matrix_is_named(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "wave1.dat"
-    path.write_text(text)
-    with pytest.raises(DataError, match=f"wave1.dat.*{message}"):
-        read_matrix(path)
-
-
-def test_faulty_bytes_and_missing_files_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "wave1.dat"
-    path.write_bytes(b"0 1\xff")
-    with pytest.raises(DataError, match="byte 3 is not UTF-8"):
-        read_table(path)
-    with pytest.raises(DataError, match=r"nowhere\.dat: cannot be read"):
-        read_table(tmp_path / "nowhere.dat")
-
-
-def test_actor_outside_the_study_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "edges.dat"
-    path.write_text("1 7 1 1\n")
-    with pytest.raises(DataError, match=r"actor 7 is not one of 1 \.\.\. 4"):
-        read_edge_list(path, 4)
 
 
 def test_parts_of_different_size_are_refused(folder: Path) -> None:

@@ -4,8 +4,6 @@ import csv
 import io
 import math
 import re
-import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -74,11 +72,10 @@ def encode(rows):
     return stream.getvalue()
 
 
-def read(tables, **options):
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in tables.items():
-            (Path(folder) / f"{name}.csv").write_bytes(text)
-        return read_tables(folder, **options)
+def read(folder, tables, **options):
+    for name, text in tables.items():
+        (folder / f"{name}.csv").write_bytes(text)
+    return read_tables(folder, **options)
 
 
 def rows_of(text):
@@ -148,9 +145,9 @@ def has_lone_return(tables):
     return any(re.search(rb"\r(?!\n)", text) for text in tables.values())
 
 
-def outcome_of(tables, **options):
+def outcome_of(folder, tables, **options):
     try:
-        return read(tables, **options)
+        return read(folder, tables, **options)
     except DataError:
         return None
 
@@ -160,8 +157,8 @@ EXAMPLES = settings(max_examples=200, deadline=None, suppress_health_check=list(
 
 @EXAMPLES
 @given(cell_mutations())
-def test_mutated_cells_give_a_data_error_or_the_right_object(tables):
-    data = outcome_of(tables, allow_rare_classes=True)
+def test_mutated_cells_give_a_data_error_or_the_right_object(tmp_path, tables):
+    data = outcome_of(tmp_path, tables, allow_rare_classes=True)
     if data is not None:
         assume(not has_lone_return(tables))
         check_against_slow_reading(data, tables)
@@ -169,8 +166,8 @@ def test_mutated_cells_give_a_data_error_or_the_right_object(tables):
 
 @EXAMPLES
 @given(byte_mutations())
-def test_mutated_bytes_give_a_data_error_or_the_right_object(tables):
-    data = outcome_of(tables, allow_rare_classes=True)
+def test_mutated_bytes_give_a_data_error_or_the_right_object(tmp_path, tables):
+    data = outcome_of(tmp_path, tables, allow_rare_classes=True)
     if data is not None:
         assume(not has_lone_return(tables))
         check_against_slow_reading(data, tables)
@@ -178,8 +175,9 @@ def test_mutated_bytes_give_a_data_error_or_the_right_object(tables):
 
 @settings(EXAMPLES, max_examples=100)
 @given(cell_mutations())
-def test_lenient_options_never_break(tables):
+def test_lenient_options_never_break(tmp_path, tables):
     outcome_of(
+        tmp_path,
         tables,
         drop_unknown=True,
         nan_is_missing=True,
@@ -189,17 +187,17 @@ def test_lenient_options_never_break(tables):
     )
 
 
-def test_untouched_tables_are_read():
+def test_untouched_tables_are_read(tmp_path):
     tables = {name: encode(rows).encode() for name, rows in TABLES.items()}
-    check_against_slow_reading(read(tables), tables)
+    check_against_slow_reading(read(tmp_path, tables), tables)
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_order_of_rows_does_not_matter_but_for_the_order_of_groups(name):
+def test_order_of_rows_does_not_matter_but_for_the_order_of_groups(tmp_path, name):
     turned = {**TABLES, name: [TABLES[name][0], *reversed(TABLES[name][1:])]}
-    data = read({key: encode(rows).encode() for key, rows in turned.items()})
+    data = read(tmp_path, {key: encode(rows).encode() for key, rows in turned.items()})
     assert sorted(data.hyperedge_ids) == ["g", "g", "h", "h"]
     if name != "groups":
-        same = read({key: encode(rows).encode() for key, rows in TABLES.items()})
+        same = read(tmp_path, {key: encode(rows).encode() for key, rows in TABLES.items()})
         assert data.x.equal(same.x)
         assert data.hyperedge_index.equal(same.hyperedge_index)

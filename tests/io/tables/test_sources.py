@@ -1,51 +1,19 @@
-"""Files become frames of text, with row numbers as an editor shows them."""
+"""Files are read by their suffix, and dataframes of other libraries without their index."""
 
-import numpy as np
 import polars as pl
-import pytest
 
-from sphunc.errors import DataError
 from sphunc.io.faults import FaultLog
 from sphunc.io.tables.sources import read_table, table_from_frame
 
 
-def read(tmp_path, text, kind="groups"):
-    path = tmp_path / f"{kind}.csv"
-    path.write_bytes(text.encode())
-    log = FaultLog()
-    table = read_table(kind, path, None, log)
-    log.raise_if_any()
-    assert table is not None
-    return table
-
-
-def test_ids_stay_text_and_numbers_are_parsed(tmp_path):
-    table = read(tmp_path, "time,agent,f\n1,007,1.5\n", "features")
-    assert table.frame.schema == {"time": pl.String, "agent": pl.String, "f": pl.Float64}
-    assert (table.values, table.frame["agent"].to_list()) == (["f"], ["007"])
-
-
-def test_one_word_keeps_every_cell_as_it_is_written(tmp_path):
-    table = read(tmp_path, "time,agent,f\n1,a,1.50\n1,b,word\n", "features")
-    assert table.frame["f"].to_list() == ["1.50", "word"]
-
-
-def test_rows_are_lines(tmp_path):
-    table = read(tmp_path, '\ntime,group,agent\n\n1,"a\nb",x\n1,c,y\n\n')
-    table.note(np.array([True, True]), "agent", "wrong", "Mend it")
-    with pytest.raises(DataError) as caught:
-        table.log.raise_if_any()
-    assert [fault.row for fault in caught.value.faults] == [4, 6]  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def test_quoted_cells_and_windows_lines(tmp_path):
-    table = read(tmp_path, 'time,group,agent\r\n1,"g, ""h""",a\r\n')
-    assert table.frame.rows() == [("1", 'g, "h"', "a")]
-
-
-def test_old_line_ends_are_refused(tmp_path):
-    with pytest.raises(DataError, match=r"groups\.csv: the file cannot be read as CSV"):
-        read(tmp_path, "time,group,agent\r1,g,a\r")
+def test_the_suffix_decides_how_a_file_is_read(tmp_path):
+    (tmp_path / "influence.tsv").write_text("source\ttarget\na\tb\n")
+    (tmp_path / "influence.csv").write_text("source;target\na;b\n")
+    pl.DataFrame({"source": ["a"], "target": ["b"]}).write_parquet(tmp_path / "influence.parquet")
+    for suffix, delimiter, typed in (("tsv", None, False), ("csv", ";", False), ("parquet", None, True)):
+        table = read_table("influence", tmp_path / f"influence.{suffix}", delimiter, FaultLog())
+        assert table is not None
+        assert (table.frame.rows(), table.typed) == ([("a", "b")], typed)
 
 
 def test_arrow_index_columns_are_left_out():

@@ -6,6 +6,7 @@ or integers. Time has no place of its own in the format: it lives in ``attrs``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,11 @@ Record = dict[str, Any]
 NETWORK_TYPES = ("undirected", "directed", "asc")
 ID_KEYS: dict[str, tuple[str, ...]] = {"incidences": ("edge", "node"), "nodes": ("node",), "edges": ("edge",)}
 """The lists of records in a file, and the keys of each record that are ids."""
+ALLOWED_KEYS = {
+    "incidences": {"edge", "node", "weight", "attrs", "direction"},
+    "nodes": {"node", "weight", "attrs"},
+    "edges": {"edge", "weight", "attrs"},
+}
 TYPES = {"network-type": str, "metadata": dict, "incidences": list, "nodes": list, "edges": list}
 TYPE_NAMES = {
     type(None): "null",
@@ -44,7 +50,8 @@ def check_hif(content: object, file: str) -> None:
             records = content.get(name)
             if isinstance(records, list):
                 for row, record in enumerate(records):
-                    _check_record(name, row, record, file, log)
+                    for key, problem, remedy, value in _record_faults(name, record):
+                        log.add(Fault(file, f"{name}[{row}]{problem}", remedy, row, f"{name}{key}", value))
     else:
         problem = f"the top level is {_type_name(content)}, not an object"
         log.add(Fault(file, problem, "Write {'incidences': [...]}"))
@@ -71,32 +78,27 @@ def _check_top(content: Record, file: str, log: FaultLog) -> None:
         log.add(Fault(file, problem, "Add it: a list of {'edge': ..., 'node': ...}"))
 
 
-def _check_record(name: str, row: int, record: object, file: str, log: FaultLog) -> None:
-    def note(key: str, problem: str, remedy: str, value: object = None) -> None:
-        log.add(Fault(file, f"{name}[{row}]{problem}", remedy, row, f"{name}{key}", value))
-
+def _record_faults(name: str, record: object) -> Iterator[tuple[str, str, str, object]]:
+    """Yield the key (with a point), the problem, the remedy and the value of every fault of a record."""
     if not isinstance(record, dict):
-        note("", f" is {_type_name(record)}", "Make it an object")
+        yield "", f" is {_type_name(record)}", "Make it an object", None
         return
     for key in ID_KEYS[name]:
         if key not in record:
-            note(f".{key}", f".{key} is missing", "Write a text or an integer")
+            yield f".{key}", f".{key} is missing", "Write a text or an integer", None
         elif not is_id(record[key]):
-            note(f".{key}", f".{key} is {_type_name(record[key])}", "Write a text or an integer")
-    allowed = {*ID_KEYS[name], "weight", "attrs"}
-    if name == "incidences":
-        allowed.add("direction")
-    for key in record.keys() - allowed:
-        note(f".{key}", f" has the key {key!r}", "Move it into attrs", record[key])
+            yield f".{key}", f".{key} is {_type_name(record[key])}", "Write a text or an integer", None
+    for key in record.keys() - ALLOWED_KEYS[name]:
+        yield f".{key}", f" has the key {key!r}", "Move it into attrs", record[key]
     weight = record.get("weight", 1)
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not abs(weight) <= LARGEST_FLOAT32:
-        note(".weight", f".weight is {weight!r}", "Write a finite number that fits float32", weight)
+        yield ".weight", f".weight is {weight!r}", "Write a finite number that fits float32", weight
     attrs = record.get("attrs", {})
     if not isinstance(attrs, dict):
-        note(".attrs", f".attrs is {_type_name(attrs)}", "Make it an object")
+        yield ".attrs", f".attrs is {_type_name(attrs)}", "Make it an object", None
     direction = record.get("direction", "head")
     if direction not in ("head", "tail"):
-        note(".direction", f".direction is {direction!r}", "Write head or tail", direction)
+        yield ".direction", f".direction is {direction!r}", "Write head or tail", direction
 
 
 def _type_name(value: object) -> str:
