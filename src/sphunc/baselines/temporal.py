@@ -27,6 +27,7 @@ from sphunc.errors import CheckpointError
 
 Scalar = Float[Tensor, ""]
 LinkScores = Float[Tensor, " link"]
+LogProbabilities = Float[Tensor, "time agent class"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +123,7 @@ class ForecastNetwork(nn.Module, ABC):
     spatial: SpatialEncoder
 
     @abstractmethod
-    def forward(
-        self, panel: Panel, generator: Generator | None = None
-    ) -> tuple[Float[Tensor, "time agent class"], Encoding]:
+    def forward(self, panel: Panel, generator: Generator | None = None) -> tuple[LogProbabilities, Encoding]:
         """Log-probabilities of the outcome ``horizon`` after every time, and the encoding.
 
         Args:
@@ -162,9 +161,7 @@ class TemporalNetwork(ForecastNetwork):
         self.skip_readout = linear(num_inputs, num_classes, generator)
         nn.init.zeros_(self.skip_readout.weight)
 
-    def forward(
-        self, panel: Panel, generator: Generator | None = None
-    ) -> tuple[Float[Tensor, "time agent class"], Encoding]:
+    def forward(self, panel: Panel, generator: Generator | None = None) -> tuple[LogProbabilities, Encoding]:
         """Log-probabilities of the outcome ``horizon`` after every time, and the encoding.
 
         Args:

@@ -25,7 +25,7 @@ from sphunc.baselines.temperature import (
     fit_temperature,
     match_confidence,
 )
-from sphunc.baselines.temporal import Encoding, ForecastNetwork
+from sphunc.baselines.temporal import Encoding, ForecastNetwork, LogProbabilities
 from sphunc.errors import ArgumentError
 from sphunc.forecasting.distribution import Categorical
 from sphunc.forecasting.training import TOTAL, TrainingEpoch, train
@@ -37,7 +37,6 @@ FOLDS_STREAM = 2
 REFIT_SHARE = 1 / 3
 """Epochs of a refit on all outcomes, as a share of those that training took."""
 MakeNetwork = Callable[[Generator], ForecastNetwork]
-LogProbabilities = Float[Tensor, "time agent class"]
 
 
 @dataclass(frozen=True, eq=False)

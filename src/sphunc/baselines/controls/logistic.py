@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 
-from sphunc._typing import Float
 from sphunc.baselines.baseline import NetworkBaseline
 from sphunc.baselines.panel import Panel, count_inputs
 from sphunc.baselines.settings import Count, NetworkSettings, Rate, SearchSpace
-from sphunc.baselines.temporal import Encoding, ForecastNetwork, NoMessages, linear
+from sphunc.baselines.temporal import (
+    Encoding,
+    ForecastNetwork,
+    LogProbabilities,
+    NoMessages,
+    linear,
+)
 
 
 class LogisticSettings(NetworkSettings):
@@ -41,9 +46,7 @@ class LogisticNetwork(ForecastNetwork):
         self.map = linear(num_inputs, num_classes, generator)
         nn.init.zeros_(self.map.weight)
 
-    def forward(
-        self, panel: Panel, generator: Generator | None = None
-    ) -> tuple[Float[Tensor, "time agent class"], Encoding]:
+    def forward(self, panel: Panel, generator: Generator | None = None) -> tuple[LogProbabilities, Encoding]:
         """Log-probabilities of the outcome ``horizon`` after every time, and an empty encoding.
 
         Args:
