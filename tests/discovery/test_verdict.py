@@ -1,5 +1,7 @@
 import pytest
+import torch
 
+from sphunc.discovery import discover
 from sphunc.discovery.verdict import READINGS, verdict
 
 
@@ -15,7 +17,7 @@ from sphunc.discovery.verdict import READINGS, verdict
     ],
 )
 def test_gravest_finding_is_said_first(found, diagnostics, words):
-    assert words in verdict(found, {}, diagnostics)
+    assert words in verdict(found, {"rows_per_target": 40.0}, diagnostics)
 
 
 def test_too_few_rows_are_named_with_what_it_would_take():
@@ -26,5 +28,11 @@ def test_too_few_rows_are_named_with_what_it_would_take():
     assert "would have been seen" in verdict(0.0, {"rows_per_target": 40.0, "rows_needed": 4.0}, {})
 
 
-def test_every_check_has_a_reading():
-    assert {"placebo_links", "reversed_links", "stability_p_value"} <= set(READINGS)
+def test_rows_are_not_claimed_where_they_are_not_known():
+    assert "decoys" in verdict(0.0, {"share": 0.01}, {})
+    assert "calibrated by decoys" in verdict(10.0, {"share": 0.01}, {})
+
+
+def test_every_check_that_discover_runs_has_a_reading():
+    states = torch.randn(6, 5, 4, generator=torch.Generator().manual_seed(0))
+    assert set(discover(states).diagnostics) == set(READINGS)

@@ -12,9 +12,6 @@ READINGS = {
     "influence the target, or read at wrong times: should be near 0; as many as `links` means that the links are noise",
     "reversed_links": "links found with time running backwards: clearly fewer than `links` if influence has a "
     "direction; as many or more means shared causes rather than influence",
-    "stability_p_value": "chance of a difference between first and second half as large as seen if influence were "
-    "constant: below 0.05 influence changed over time, and one graph for all times is an average",
-    "simulated_precision": "share of true links among those above one half, in panels simulated from this fit",
     "detectable": "smallest coefficient (in units of the standardised states) that these rows can show",
 }
 """How to read each check."""
@@ -25,7 +22,8 @@ def verdict(found: float, fit: Mapping[str, float | int], diagnostics: Mapping[s
 
     Args:
         found: expected number of true links among those above one half.
-        fit: estimates, of which ``rows_per_target`` and ``rows_needed`` are read.
+        fit: estimates, of which ``rows_per_target`` and ``rows_needed`` are read; a fitted model's states have
+            neither, and their links are judged by decoys.
         diagnostics: checks by name; empty where none was run.
     """
     if found < FEW_LINKS:
@@ -39,11 +37,15 @@ def verdict(found: float, fit: Mapping[str, float | int], diagnostics: Mapping[s
         return "reversed time finds more links than the data: directions are doubtful"
     if diagnostics:
         return f"checks passed: {found:.0f} links expected above 0.5"
+    if "rows_per_target" not in fit:
+        return f"{found:.0f} links expected above 0.5, calibrated by decoys"
     return f"{found:.0f} links expected above 0.5; not checked (diagnose=True runs placebo and reversed time)"
 
 
 def _nothing_found(fit: Mapping[str, float | int]) -> str:
-    have = fit.get("rows_per_target", 0)
+    if "rows_per_target" not in fit:
+        return "no link stands out from decoys, sources that cannot influence the target"
+    have = fit["rows_per_target"]
     needed = fit.get("rows_needed", 0)
     if needed > have > 0:
         return (
