@@ -1,13 +1,12 @@
 """``sphunc check`` tells what is there, or everything that is wrong, to people and to programs."""
 
 import json
-import subprocess
 import sys
 
 import pytest
 from typer.testing import CliRunner
 
-from sphunc.cli import app
+from sphunc.cli import app, main
 from sphunc.io import read_tables, write_hif
 
 GOOD = {
@@ -22,6 +21,14 @@ def folder(tmp_path):
     for name, text in GOOD.items():
         (tmp_path / name).write_text(text)
     return tmp_path
+
+
+def stopped(monkeypatch, capsys, *arguments):
+    """Exit code and standard error of the command."""
+    monkeypatch.setattr(sys, "argv", ["sphunc", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return stop.value.code, capsys.readouterr().err
 
 
 def test_summary_for_people(folder):
@@ -83,13 +90,12 @@ def test_hif_files_are_checked_too(folder, tmp_path):
     assert "agents       2" in result.output
 
 
-def test_faults_for_people_end_with_exit_code_2(folder):
+def test_faults_for_people_end_with_exit_code_2(folder, monkeypatch, capsys):
     (folder / "groups.csv").write_text("time,group,agent\n1,g,a\n1,g,q\n")
-    command = [sys.executable, "-c", "from sphunc.cli import main; main()", "check", str(folder)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert result.stderr.startswith("error: groups.csv row 3, column agent: agent 'q' has no row in features.csv")
-    assert "Traceback" not in result.stderr
+    code, error = stopped(monkeypatch, capsys, "check", str(folder))
+    assert code == 2
+    assert error.startswith("error: groups.csv row 3, column agent: agent 'q' has no row in features.csv")
+    assert "Traceback" not in error
 
 
 def test_a_table_alone_is_not_taken_for_hif(folder):
@@ -101,10 +107,9 @@ def test_a_table_alone_is_not_taken_for_hif(folder):
     )
 
 
-def test_a_file_where_a_folder_must_be_made_ends_with_one_line(folder):
-    command = [sys.executable, "-c", "from sphunc.cli import main; main()", "simulate", "snare"]
-    command += [str(folder / "features.csv"), "--agents", "20"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert "File exists" in result.stderr
-    assert "Traceback" not in result.stderr
+def test_a_file_where_a_folder_must_be_made_ends_with_one_line(folder, monkeypatch, capsys):
+    code, error = stopped(monkeypatch, capsys, "simulate", "snare", str(folder / "features.csv"), "--agents", "20")
+    assert code == 2
+    assert error.startswith("error: ")
+    assert "File exists" in error
+    assert error.count("\n") == 1

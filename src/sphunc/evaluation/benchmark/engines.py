@@ -24,7 +24,6 @@ from sphunc._checks import whole_number
 ATTEMPTS = 2
 """How often a task may take its process down with it before it counts as failed."""
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
-_PATIENCE = 5.0  # seconds that a process gets to end before it is killed
 
 Work = Callable[[Any], Any]
 Tasks = Sequence[Any]
@@ -146,13 +145,9 @@ class _Worker:
     def stop(self) -> int | None:
         """End the process; returns its exit code, negative for a signal."""
         self.connection.close()
-        self._process.join(0.5)  # an idle one ends by itself
-        if self._process.is_alive():
-            self._process.terminate()
-            self._process.join(_PATIENCE)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        self._process.join(0.5)  # one that is idle or gone ends by itself, with its own exit code
+        self._process.kill()
+        self._process.join()
         return self._process.exitcode
 
 

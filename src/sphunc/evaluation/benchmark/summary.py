@@ -28,6 +28,7 @@ CONTROLS = (*TRIVIAL, "recurrent")
 """Systems that look at no group: a family of tests of their own, apart from the published systems."""
 
 Labels = tuple[str, ...]
+ByColumn = Mapping[str, Labels]
 Tests = dict[str, PairedTest]
 
 
@@ -106,8 +107,8 @@ class Section:
     controls: Labels
     ceiling: str
     standings: Mapping[str, Mapping[str, Standing]]
-    competing: Mapping[str, Labels]
-    best: Mapping[str, Labels]
+    competing: ByColumn
+    best: ByColumn
     calibrated: Mapping[str, tuple[int, int]]
     tests: Mapping[str, Tests]
     changes: Mapping[str, Tests]
