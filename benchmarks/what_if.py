@@ -23,9 +23,9 @@ import sphunc
 from sphunc.hypergraph.incidence import Incidence
 from sphunc.interventions import Do
 from sphunc.interventions.abduction import draw_paths
-from sphunc.interventions.affected import copies
 from sphunc.interventions.origin import Origin
 from sphunc.interventions.parameters import ParameterDraws, draw_parameters
+from sphunc.interventions.population import copies
 from sphunc.interventions.simulated_covariates import is_feature_column, simulated_covariates
 from sphunc.interventions.state_changes import state_length, typical
 from sphunc.interventions.what_if import System, intervene

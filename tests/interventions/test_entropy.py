@@ -11,10 +11,16 @@ from sphunc.interventions.estimation import StructureMoments
 AGENTS = 400
 
 
+def by_structure(samples, structures):
+    """Samples ``[S, N, C]`` with axes of structures, outputs, agents and draws."""
+    return samples.unflatten(0, (structures, -1)).permute(0, 3, 2, 1)
+
+
 def moments_of(outcome, structures, noise=None):
-    S, N, C = outcome.shape
+    _, N, C = outcome.shape
     moments = StructureMoments.empty(structures, N, C, numeric=noise is not None, dtype=outcome.dtype)
-    moments.add(outcome, outcome, torch.arange(structures).repeat_interleave(S // structures), noise)
+    parts = [None if one is None else by_structure(one, structures) for one in (outcome, noise)]
+    moments.put(torch.arange(structures), parts[0], torch.arange(N), parts[0], parts[1], parts[1])
     return moments
 
 

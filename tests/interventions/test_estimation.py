@@ -35,31 +35,36 @@ def hierarchical(structures, draws, posterior, noise, *, count=4000, absent=0.0,
     return moments_of(outcome, factual, structures), truth
 
 
+def by_structure(samples, structures):
+    """Samples ``[S, N, C]`` with axes of structures, outputs, agents and draws."""
+    return samples.unflatten(0, (structures, -1)).permute(0, 3, 2, 1)
+
+
 def moments_of(outcome, factual, structures, noise=None):
-    S, N, C = outcome.shape
+    _, N, C = outcome.shape
     moments = StructureMoments.empty(structures, N, C, numeric=noise is not None, dtype=outcome.dtype)
-    moments.add(outcome, factual, torch.arange(structures).repeat_interleave(S // structures), noise)
+    parts = [None if one is None else by_structure(one, structures) for one in (outcome, factual, noise)]
+    moments.put(torch.arange(structures), parts[1], torch.arange(N), parts[0], parts[2], parts[2])
     return moments
 
 
-def test_moments_are_those_of_the_samples_however_they_are_cut_into_blocks() -> None:
+def test_moments_are_those_of_the_samples_in_whatever_blocks_they_are_put() -> None:
     g = torch.Generator().manual_seed(1)
-    outcome, factual, noise = (1e6 + torch.randn(12, 5, 2, generator=g, dtype=torch.double) for _ in range(3))
-    structure = torch.tensor([0, 0, 0, 1, 1, 2, 1, 2, 2, 0, 1, 1])
+    factual, noise = (1e6 + torch.randn(3, 2, 5, 4, generator=g, dtype=torch.double) for _ in range(2))
+    followed = torch.tensor([1, 3])
+    outcome = factual.clone()
+    outcome[:, :, followed] += torch.randn(3, 2, 2, 4, generator=g, dtype=torch.double)
     found = StructureMoments.empty(3, 5, 2, numeric=True, dtype=torch.double)
-    for rows in torch.arange(12).split(5):
-        found.add(outcome[rows], factual[rows], structure[rows], noise[rows])
-    for q in range(3):
-        rows = structure == q
-        R = int(rows.sum())
-        assert found.count[q] == R
-        torch.testing.assert_close(found.outcome[q], outcome[rows].mean(0))
-        torch.testing.assert_close(found.factual[q], factual[rows].mean(0))
-        torch.testing.assert_close(found.noise[q], noise[rows].mean(0))
-        gap = (outcome - factual)[rows]
-        # Squares of deviations near 1 survive values near a million.
-        torch.testing.assert_close(found.outcome_squares[q], (R - 1) * outcome[rows].var(0), rtol=1e-6, atol=1e-6)
-        torch.testing.assert_close(found.difference_squares[q], (R - 1) * gap.var(0), rtol=1e-6, atol=1e-6)
+    for block in (torch.tensor([0, 2]), torch.tensor([1])):
+        own = outcome[block][:, :, followed]
+        found.put(block, factual[block], followed, own, noise[block], noise[block][:, :, followed])
+    assert found.count.tolist() == [4.0, 4.0, 4.0]
+    torch.testing.assert_close(found.outcome, outcome.mean(-1).mT)
+    torch.testing.assert_close(found.factual, factual.mean(-1).mT)
+    torch.testing.assert_close(found.noise, noise.mean(-1).mT)
+    # Squares of deviations near 1 survive values near a million.
+    torch.testing.assert_close(found.outcome_squares, 3 * outcome.var(-1).mT, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(found.difference_squares, 3 * (outcome - factual).var(-1).mT, rtol=1e-6, atol=1e-6)
 
 
 def test_variance_components_are_unbiased_and_equal_their_definition() -> None:

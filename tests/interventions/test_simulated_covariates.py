@@ -1,18 +1,20 @@
 """Covariates of a simulation are those of the model, column by column."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from sphunc.interventions.population import copies, sparse_incidence
 from sphunc.interventions.simulated_covariates import (
-    converted_history,
-    feature_covariates,
+    OutcomeRegression,
     is_feature_column,
-    outcome_covariates,
-    select_columns,
     simulated_covariates,
+    simulated_history,
 )
 from sphunc.model.base import Standardiser
 from sphunc.model.covariates import make_covariates
+from sphunc.model.regression import with_intercept
 
 
 @pytest.fixture(params=[3, 0], ids=["classes", "numbers"])
@@ -39,45 +41,59 @@ def test_without_simulation_they_are_the_covariates_of_the_origin(inputs):
         torch.testing.assert_close(found, covariates.at(origin), rtol=0, atol=0, equal_nan=True)
 
 
-def test_every_sample_of_a_batch_has_its_own(inputs):
-    covariates = make_covariates(inputs)
-    groups = inputs.groups[-1]
-    history = covariates.outcomes[-1].expand(2, 3)
-    drawn = torch.randint(inputs.num_outputs, (2, 3, inputs.num_agents), generator=torch.Generator().manual_seed(1))
-    outcome = torch.nn.functional.one_hot(drawn, inputs.num_outputs).double()
-    updated = history.update(outcome, torch.ones(2, 3, inputs.num_agents, dtype=torch.bool))
-    batched = outcome_covariates(updated, groups, updated.population)
-    for i in range(2):
-        for j in range(3):
-            own = covariates.outcomes[-1].update(outcome[i, j], torch.ones(inputs.num_agents, dtype=torch.bool))
-            alone = outcome_covariates(own, groups, own.population)
-            torch.testing.assert_close(batched[i, j], alone, equal_nan=True)
-
-
-def test_columns_of_both_parts_are_all_columns(inputs):
+def test_simulated_outputs_are_those_of_the_regression_on_all_covariates(inputs, build):
+    """Two structures, three draws, three steps: columns of the model's own histories, one sample after the other."""
+    generator = torch.Generator().manual_seed(2)
     covariates = make_covariates(inputs)
     is_feature = is_feature_column(covariates)
-    features = feature_covariates(covariates.features[-1], inputs.groups[-1])
-    outcomes = outcome_covariates(covariates.outcomes[-1], inputs.groups[-1], covariates.outcomes[-1].population)
-    assert features.shape[1] == int(is_feature.sum())
-    assert outcomes.shape[1] == int((~is_feature).sum())
+    base = build.regression(inputs)
+    columns, outputs = base.coefficients.shape
+    spread = 0.5 + torch.rand(columns - 1, generator=generator, dtype=torch.float64)
+    centre = 0.3 * torch.randn(columns - 1, generator=generator, dtype=torch.float64)
+    is_constant = torch.zeros(columns - 1, dtype=torch.bool)
+    is_constant[1] = True
+    log_variance = 0.1 * torch.randn(base.log_variance.shape, generator=generator, dtype=torch.float64)
+    base = replace(base, standardiser=Standardiser(centre, spread, is_constant), log_variance=log_variance)
+    drawn = torch.randn(2, columns, outputs, generator=generator, dtype=torch.float64)
+    regression = OutcomeRegression(base, covariates, drawn, torch.float64)
+    groups = inputs.groups[-1]
+    sparse = sparse_incidence(copies(groups, 2), torch.float64)
+    structures = torch.arange(2)
+    history, common = simulated_history(covariates.outcomes[-1], 2, 3, torch.float64)
+    by_features = regression.by_features(covariates.features[-1], groups, structures)
+    plain = [[covariates.outcomes[-1]] * 3 for _ in range(2)]
+    for _ in range(3):
+        outcome = torch.randn(2, outputs, inputs.num_agents, 3, generator=generator, dtype=torch.float64)
+        if inputs.num_classes:
+            outcome = (outcome == outcome.amax(1, keepdim=True)).double()
+        history = history.update(outcome)
+        common = history.common(common)
+        found = regression(history, common, sparse, by_features, structures)
+        everybody = torch.ones(inputs.num_agents, dtype=torch.bool)
+        for q in range(2):
+            for r in range(3):
+                plain[q][r] = plain[q][r].update(outcome[q, :, :, r].mT, everybody)
+                rows = simulated_covariates(plain[q][r], covariates.features[-1], groups, is_feature)
+                z = with_intercept(base.standardiser(rows))
+                weights = torch.cat([drawn[q], log_variance], 1)
+                torch.testing.assert_close(found[q, :, :, r].mT, z @ weights)
 
 
-def test_columns_of_a_standardiser_are_selected():
-    generator = torch.Generator().manual_seed(0)
-    is_constant = torch.tensor([False, True, False, False])
-    whole = Standardiser(torch.randn(4, generator=generator), torch.rand(4, generator=generator) + 0.1, is_constant)
-    rows = 5.0 * torch.randn(50, 4, generator=generator)
-    rows[3, 0] = torch.nan
-    rows[4, 1] = torch.nan
-    kept = torch.tensor([True, True, False, True])
-    part = select_columns(whole, kept, torch.float32)
-    torch.testing.assert_close(part(rows[:, kept].clone()), whole(rows)[:, kept])
+def test_at_the_origin_outputs_are_those_of_its_covariates(inputs, build):
+    covariates = make_covariates(inputs)
+    base = build.regression(inputs)
+    drawn = torch.randn(2, *base.coefficients.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    regression = OutcomeRegression(base, covariates, drawn, torch.float64)
+    found = regression.at_origin(covariates.at(2), torch.tensor([1]))
+    expected = with_intercept(base.standardiser(covariates.at(2))) @ drawn[1]
+    torch.testing.assert_close(found[0, : inputs.num_outputs, :, 0].mT, expected)
 
 
-def test_a_history_changes_its_precision_and_nothing_else(inputs):
-    history = make_covariates(inputs).outcomes[-1]
-    single = converted_history(history, torch.float32)
-    assert single.total.dtype == torch.float32
-    assert single.elapsed == history.elapsed
-    torch.testing.assert_close(single.recent.double(), history.recent, rtol=1e-6, atol=1e-6)
+def test_a_history_of_some_agents_is_that_of_the_whole(inputs):
+    history, _ = simulated_history(make_covariates(inputs).outcomes[-1], 1, 2, torch.float32)
+    some = torch.tensor([4, 1])
+    outcome = torch.ones(1, inputs.num_outputs, inputs.num_agents, 2)
+    alone = history.select(some).update(outcome[:, :, some])
+    together = history.update(outcome).select(some)
+    for name in ("last", "previous", "total", "kept", "count", "recent_count"):
+        assert torch.equal(getattr(alone, name), getattr(together, name)), name

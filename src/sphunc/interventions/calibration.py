@@ -34,8 +34,8 @@ class Correction:
 
 
 def calibrate(
-    samples: Float[Tensor, "sample agent output"],
-    noise: Float[Tensor, "sample agent output"] | None,
+    samples: Float[Tensor, "structure output agent draw"],
+    noise: Float[Tensor, "structure output agent draw"] | None,
     forecast: PredictiveDistribution,
 ) -> Correction:
     """Correction by which the mean of the samples becomes the forecast.
@@ -48,19 +48,22 @@ def calibrate(
     if isinstance(forecast, Categorical):
         return _calibrate_classes(samples, forecast.probabilities)
     assert noise is not None
-    wanted = forecast.variance - samples.double().var(0, correction=0)
-    factor = (wanted / noise.double().mean(0)).clamp(1.0 / LARGEST_FACTOR, LARGEST_FACTOR)
-    return Correction(forecast.mean - samples.double().mean(0), factor)
+    mean = samples.double().mean((0, 3)).mT
+    spread = samples.double().var((0, 3), correction=0).mT
+    factor = (forecast.variance - spread) / noise.double().mean((0, 3)).mT
+    return Correction(forecast.mean - mean, factor.clamp(1.0 / LARGEST_FACTOR, LARGEST_FACTOR))
 
 
 def _calibrate_classes(
-    samples: Float[Tensor, "sample agent class"], wanted: Float[Tensor, "agent class"]
+    samples: Float[Tensor, "structure class agent draw"], wanted: Float[Tensor, "agent class"]
 ) -> Correction:
-    factor = torch.ones_like(wanted).to(samples)
+    wanted = wanted.clamp(min=SMALLEST).mT.to(samples)
+    factor = torch.ones_like(wanted)
     for _ in range(ROUNDS):
-        corrected = samples * factor
-        mean = (corrected / corrected.sum(-1, keepdim=True)).mean(0)
-        factor = factor * wanted.clamp(min=SMALLEST).to(mean) / mean.clamp(min=SMALLEST)
-        factor = factor / factor.amax(-1, keepdim=True)
-    shift = factor.double().clamp(min=SMALLEST).log()
+        corrected = samples * factor.unsqueeze(-1)
+        corrected /= corrected.sum(1, keepdim=True)
+        mean = corrected.mean(-1).mean(0)
+        factor = factor * wanted / mean.clamp(min=SMALLEST)
+        factor = factor / factor.amax(0)
+    shift = factor.mT.double().clamp(min=SMALLEST).log()
     return Correction(shift, torch.ones_like(shift))

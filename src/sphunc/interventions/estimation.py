@@ -41,12 +41,12 @@ SMALLEST_RATIO = 1.0 / 3.0
 
 @dataclass(eq=False)
 class StructureMoments:
-    """Running moments of both arms at one step, per structure; samples are added in blocks.
+    """Moments of both arms at one step, per structure; structures are put in one block after the other.
 
     Outputs are class probabilities (C of them), or means of numbers (M of them).
 
     Attributes:
-        count: samples of each structure so far ``[Q]``.
+        count: samples of each structure ``[Q]``.
         outcome: mean of the interventional arm ``[Q, N, C]``.
         factual: mean of the factual arm ``[Q, N, C]``.
         outcome_squares: sum of squared deviations of the interventional arm ``[Q, N, C]``.
@@ -87,48 +87,53 @@ class StructureMoments:
         zeros = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(4 + numeric)]
         return cls(torch.zeros(structures, dtype=dtype, device=device), *zeros)
 
-    def add(
+    def put(
         self,
-        outcome: Float[Tensor, "sample agent output"],
-        factual: Float[Tensor, "sample agent output"],
-        structure: Int[Tensor, " sample"],
-        noise: Float[Tensor, "sample agent output"] | None = None,
+        structures: Int[Tensor, " put"],
+        factual: Float[Tensor, "put output agent draw"],
+        agents: Int[Tensor, " followed"],
+        outcome: Float[Tensor, "put output followed draw"],
+        factual_noise: Float[Tensor, "put output agent draw"] | None = None,
+        noise: Float[Tensor, "put output followed draw"] | None = None,
     ) -> None:
-        """Add samples, of which a structure may have more in other blocks.
-
-        The update is that of Chan, Golub and LeVeque (1983): nothing cancels.
+        """Put in all samples of some structures.
 
         Args:
-            outcome: probabilities or means of the interventional arm.
-            factual: those of the factual arm, under the same random numbers.
-            structure: index of the structure of every sample.
-            noise: conditional variances of numbers, interventional arm.
+            structures: indices.
+            factual: probabilities or means of the factual arm.
+            agents: whom the interventional arm follows; all others are as in the factual arm.
+            outcome: probabilities or means of these agents, under the same random numbers.
+            factual_noise: conditional variances of numbers, factual arm.
+            noise: those of the agents followed, interventional arm.
         """
-        for q in structure.unique().tolist():
-            rows = (structure == q).nonzero().flatten()
-            part = outcome[rows]
-            difference = part - factual[rows]
-            before = self.count[q]
-            share = len(rows) / (before + len(rows))
-            lift = before * share  # n_a n_b / (n_a + n_b)
-
-            mean = part.mean(0)
-            gap = mean - self.outcome[q]
-            mean_difference = difference.mean(0)
-            gap_difference = mean_difference - (self.outcome[q] - self.factual[q])
-            self.outcome_squares[q] += (part - mean).square().sum(0) + lift * gap.square()
-            self.difference_squares[q] += (difference - mean_difference).square().sum(0)
-            self.difference_squares[q] += lift * gap_difference.square()
-            self.outcome[q] += share * gap
-            self.factual[q] += share * (factual[rows].mean(0) - self.factual[q])
-            if self.noise is not None and noise is not None:
-                self.noise[q] += share * (noise[rows].mean(0) - self.noise[q])
-            self.count[q] += len(rows)
+        mean, squares = _mean_and_squares(factual)
+        own_mean, own_squares = _mean_and_squares(outcome)
+        _, gap_squares = _mean_and_squares(outcome - factual[:, :, agents])
+        row = structures.unsqueeze(1)
+        self.count[structures] = float(factual.shape[-1])
+        self.factual[structures] = mean
+        self.outcome[structures] = mean
+        self.outcome[row, agents] = own_mean
+        self.outcome_squares[structures] = squares
+        self.outcome_squares[row, agents] = own_squares
+        self.difference_squares[row, agents] = gap_squares
+        if self.noise is not None and noise is not None and factual_noise is not None:
+            self.noise[structures] = factual_noise.mean(-1).mT
+            self.noise[row, agents] = noise.mean(-1).mT
 
     @property
     def structures(self) -> int:
         """Q, structures drawn."""
         return len(self.count)
+
+
+def _mean_and_squares(
+    samples: Float[Tensor, "put output agent draw"],
+) -> tuple[Float[Tensor, "put agent output"], Float[Tensor, "put agent output"]]:
+    """Mean over draws, and sum of squared deviations from it; nothing cancels."""
+    mean = samples.mean(-1, keepdim=True)
+    squares = (samples - mean).square_().sum(-1)
+    return mean.squeeze(-1).mT, squares.mT
 
 
 def simulation_size(samples: int, structures: int | None = None) -> tuple[int, int]:

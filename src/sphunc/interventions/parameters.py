@@ -8,6 +8,7 @@ import torch
 
 from sphunc._typing import Float, Int, Tensor
 from sphunc.interventions.origin import Origin
+from sphunc.interventions.population import sparse_matrix
 from sphunc.model.base import BaseRegression
 
 
@@ -30,7 +31,11 @@ class ParameterDraws:
     coefficients: Float[Tensor, "structure column output"]
 
     def link_matrix(
-        self, structures: Int[Tensor, " kept"], agents: int, factor: Float[Tensor, " candidate"] | None = None
+        self,
+        structures: Int[Tensor, " kept"],
+        agents: int,
+        factor: Float[Tensor, " candidate"] | None = None,
+        number: Int[Tensor, " agent"] | None = None,
     ) -> Tensor:
         """Links of several structures as one sparse matrix ``[kept * N, kept * N]``, one diagonal block for each.
 
@@ -38,16 +43,22 @@ class ParameterDraws:
             structures: indices of the structures.
             agents: N.
             factor: by which the coefficient of every candidate is multiplied; None leaves them.
+            number: of each agent among those between whom links are wanted, -1 for the others; None takes all.
         """
         strength = self.strength[structures]
+        source = self.source
+        target = self.target
         if factor is not None:
             strength = strength * factor[self.candidate].to(strength)
+        if number is not None:
+            source = number[source]
+            target = number[target]
+            strength = strength * ((source >= 0) & (target >= 0))
+            agents = int((number >= 0).sum())
         block, link = strength.nonzero(as_tuple=True)
         offset = block * agents
-        index = torch.stack([offset + self.target[link], offset + self.source[link]])
         size = len(structures) * agents
-        with torch.sparse.check_sparse_tensor_invariants(enable=False):
-            return torch.sparse_coo_tensor(index, strength[block, link], (size, size)).coalesce()
+        return sparse_matrix(offset + target[link], offset + source[link], strength[block, link], (size, size))
 
 
 def draw_parameters(origin: Origin, structures: int, seed: int, dtype: torch.dtype) -> ParameterDraws:

@@ -17,13 +17,14 @@ from sphunc.sphere.sampling import draw
 
 
 def change_states(
-    states: Float[Tensor, "structure agent draw axis"],
+    states: Float[Tensor, "structure followed draw axis"],
     interventions: StepInterventions,
     step: int,
     metric: Float[Tensor, "axis axis"],
     agents: Mapping[Hashable, int],
     generators: Sequence[torch.Generator],
     order: Int[Tensor, " agent"],
+    number: Int[Tensor, " agent"] | None = None,
 ) -> set[int]:
     """Change states in place by what acts at a step.
 
@@ -35,6 +36,7 @@ def change_states(
         agents: index of every agent id.
         generators: one for each structure, used for states that are drawn.
         order: position in the data of each agent of ``states``; policies see agents in the order of the data.
+        number: index in ``states`` of each agent; None where they are the same. Policies need all agents.
 
     Returns:
         Indices of the agents that policies set.
@@ -52,19 +54,22 @@ def change_states(
             unfolded = chosen.view(structures, draws, len(index), axes).transpose(1, 2)
             states[:, index] = typical(unfolded.to(states), metric)
             decided = set(index.tolist())
+    if number is None:
+        number = torch.arange(states.shape[1], device=states.device)
     holds = interventions.holds
     if len(holds):
-        states[:, holds.agents] = typical(holds.directions.to(states), metric)[None, :, None]
+        states[:, number[holds.agents]] = typical(holds.directions.to(states), metric)[None, :, None]
     shifts = interventions.shifts
     if len(shifts):
         angle = shifts.amounts.to(states)[:, None]
         toward = shifts.directions.to(states)[:, None]
-        states[:, shifts.agents] = moved(states[:, shifts.agents], toward, angle, metric)
+        agents_moved = number[shifts.agents]
+        states[:, agents_moved] = moved(states[:, agents_moved], toward, angle, metric)
     draws_around = interventions.draws
     if len(draws_around):
         for structure, generator in enumerate(generators):
             drawn = draw_directions(draws_around.directions, draws_around.amounts, states.shape[2], generator)
-            states[structure, draws_around.agents] = typical(drawn.transpose(0, 1).to(states), metric)
+            states[structure, number[draws_around.agents]] = typical(drawn.transpose(0, 1).to(states), metric)
     return decided
 
 

@@ -12,7 +12,7 @@ import torch
 from sphunc._typing import Float, Int, Tensor
 from sphunc.forecasting.calendar import time_label
 from sphunc.interventions.abduction import COUPLING
-from sphunc.interventions.calibration import Correction, calibrate
+from sphunc.interventions.calibration import calibrate
 from sphunc.interventions.effects import Effect
 from sphunc.interventions.entropy import class_entropies, number_entropies
 from sphunc.interventions.estimation import (
@@ -146,19 +146,24 @@ def _answer(
     outputs = origin.inputs.num_outputs
     numeric = origin.inputs.is_numeric
     shape = (count, origin.num_agents, outputs)
-    moments = [StructureMoments.empty(*shape, numeric=numeric, dtype=dtype) for _ in range(horizon)]
-    at_target: list[Tensor] = []
-    factual_at_target: list[Tensor] = []
-    structure_id: list[Tensor] = []
+    device = origin.inputs.x.device
+    moments = [StructureMoments.empty(*shape, numeric=numeric, dtype=dtype, device=device) for _ in range(horizon)]
+    factual: list[Tensor] = []
+    outcome: list[Tensor] = []
     for block in simulator.blocks():
         for found in simulator.run(block, horizon):
-            moments[found.step - 1].add(found.outcome, found.factual, found.structure, found.noise)
+            moments[found.step - 1].put(
+                block, found.factual, found.agents, found.outcome, found.factual_noise, found.noise
+            )
             if found.step == horizon:
-                at_target.append(found.outcome)
-                factual_at_target.append(found.factual)
-                structure_id.append(found.structure)
-    target = (torch.cat(at_target), torch.cat(factual_at_target), torch.cat(structure_id))
-    return _effect(system, simulator, plan, moments, target)
+                factual.append(_by_sample(found.factual))
+                outcome.append(_by_sample(found.outcome))
+    structure_id = torch.arange(count).repeat_interleave(draws)
+    return _effect(system, simulator, plan, moments, torch.cat(factual), torch.cat(outcome), structure_id)
+
+
+def _by_sample(samples: Float[Tensor, "structure output agent draw"]) -> Float[Tensor, "sample agent output"]:
+    return samples.permute(0, 3, 2, 1).flatten(0, 1)
 
 
 def calibrate_to_forecast(simulator: Simulator, horizon: int) -> None:
@@ -168,27 +173,18 @@ def calibrate_to_forecast(simulator: Simulator, horizon: int) -> None:
         simulator: whose factual arm is calibrated.
         horizon: steps beyond which no correction is needed.
     """
-    nothing = _without_interventions(simulator.interventions)
-    factual = replace(simulator, interventions=nothing, decided=set())
     for step, forecast in sorted(simulator.origin.forecasts.items()):
         if step > horizon:
             continue
         means = []
         noises = []
-        for block in factual.blocks():
-            found = list(factual.run(block, step))[-1]
+        for block in simulator.blocks():
+            *_, found = simulator.run(block, step, factual_only=True)
             means.append(found.factual)
-            noises.append(found.factual_noise)
-        noise = None
-        if all(part is not None for part in noises):
-            noise = torch.cat([part for part in noises if part is not None])
-        correction: Correction = calibrate(torch.cat(means), noise, forecast)
-        factual.corrections[step] = correction
-        simulator.corrections[step] = correction
-
-
-def _without_interventions(interventions: ResolvedInterventions) -> ResolvedInterventions:
-    return ResolvedInterventions(interventions.steps, (), True)
+            if found.factual_noise is not None:
+                noises.append(found.factual_noise)
+        noise = torch.cat(noises) if noises else None
+        simulator.corrections[step] = calibrate(torch.cat(means), noise, forecast)
 
 
 def _standardised(resolved: ResolvedInterventions, system: System) -> ResolvedInterventions:
@@ -209,11 +205,18 @@ def _effect(
     simulator: Simulator,
     plan: Plan,
     moments: Sequence[StructureMoments],
-    target: tuple[Tensor, Tensor, Tensor],
+    factual: Float[Tensor, "sample agent output"],
+    followed_outcome: Float[Tensor, "sample followed output"],
+    structure_id: Int[Tensor, " sample"],
 ) -> Effect:
     origin = simulator.origin
     numeric = origin.inputs.is_numeric
-    outcome, factual, structure_id = target
+    followed = simulator.followed
+    outcome = factual.clone()
+    outcome[:, followed] = followed_outcome
+    interval = factual.new_zeros(*factual.shape[1:], 2)
+    if len(followed):
+        interval[followed] = sample_interval(followed_outcome, factual[:, followed])
     estimates = [estimate_effect(one) for one in moments]
     split = number_entropies if numeric else class_entropies
     entropies = [split(one) for one in moments]
@@ -253,7 +256,7 @@ def _effect(
         factual_outcomes=stacked([one.factual for one in estimates]) * scale + centre,
         monte_carlo_errors=stacked([one.monte_carlo_error for one in estimates]) * scale,
         posterior_deviations=stacked([one.posterior_deviation for one in estimates]) * scale,
-        interval=sample_interval(outcome, factual)[number] * scale.unsqueeze(-1),
+        interval=interval[number] * scale.unsqueeze(-1),
         variances=variances[:, number],
         entropies=entropy[:, number],
         withins=within[:, number],
