@@ -28,7 +28,7 @@ MOST_PARENTS = 20
 """Candidates of a target that a ridge regression passes on to the sampler."""
 SCREENING_RIDGE = 10.0
 CHUNK = 2**20
-"""Numbers held at once while normal equations are made: 8 MB each, of which about ten live together."""
+"""Numbers held at once while normal equations are made: 8 MB."""
 NARROWEST = 0.3
 WIDEST = 0.5
 """Bounds of the spread of forces relative to their size: a wider slab is no link at all."""
