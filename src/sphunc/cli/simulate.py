@@ -11,7 +11,16 @@ from sphunc.errors import ArgumentError
 
 
 def run(preset: str, folder: Path, *, seed: int, sizes: dict[str, int | None], knobs: list[str], format: str) -> None:
-    """Simulate ``preset``, write its tables (true links included) to ``folder`` and say what was written."""
+    """Simulate a world, write its tables (true links included) and say what was written.
+
+    Args:
+        preset: of the world.
+        folder: where the tables go.
+        seed: of the world.
+        sizes: agents, times, groups, classes, features; None keeps the preset's.
+        knobs: others, each as "KNOB=NUMBER".
+        format: "csv" or "parquet".
+    """
     from sphunc import simulate, write_tables
 
     overrides = {name: size for name, size in sizes.items() if size is not None} | dict(map(_knob, knobs))
