@@ -127,7 +127,7 @@ def test_saved_model_forecasts_to_the_bit(model, data, tmp_path):
     assert torch.equal(again.influence().probability, model.influence().probability)
 
 
-@pytest.mark.parametrize("stage", ["states and links", "regression and readout"])
+@pytest.mark.parametrize("stage", ["states and links", "readout"])
 def test_killed_fit_goes_on_to_the_same_result(model, past, data, tmp_path, stage):
     def stop(record):
         if record.stage == stage:

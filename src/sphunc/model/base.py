@@ -53,6 +53,8 @@ STALE_SHARE = 0.3
 MOST_ROWS = 20_000
 MOST_ORIGINS = 30
 FEWEST_ORIGINS = 4
+SPARSITY_GATE = 2.0
+"""Standard errors by which a penalty for every feature must be better than one for all."""
 FORGETTING_GATE = 4.0
 """Standard errors by which forgetting must help: all agents of a time share its shocks. A change of regime passes
 with 9 to 12, stationary processes reach 2 by chance."""
@@ -274,7 +276,9 @@ def fit_base(
     z = standardiser(rows.covariates)
     problem = _PenaltyChoice(rows, blocks, inputs.num_classes, horizon, seed, inputs.num_agents)
     if like is None:
-        penalty, half_life = problem.choose(evidence_penalties(z, rows.target, inputs.num_classes, blocks))
+        shared = evidence_penalties(z, rows.target, inputs.num_classes, blocks)
+        own = evidence_penalties(z, rows.target, inputs.num_classes, feature_blocks(blocks))
+        penalty, half_life = problem.choose(shared, own)
     else:
         penalty = like.penalty
         half_life = like.half_life
@@ -298,6 +302,15 @@ def fit_base(
         problem.held_out,
         int((~rows.is_copy).sum()),
     )
+
+
+def feature_blocks(blocks: Sequence[str]) -> list[str]:
+    """Blocks in which every column of the features stands alone (automatic relevance determination, MacKay 1994).
+
+    Args:
+        blocks: block of every column.
+    """
+    return [f"{name} {k}" if name == "features" else name for k, name in enumerate(blocks)]
 
 
 def recency_weights(origin: Int[Tensor, " row"], half_life: float) -> Float[Tensor, " row"]:
@@ -468,9 +481,12 @@ class _PenaltyChoice:
         factor[self.is_population] = population_scale * scale
         return penalty * factor
 
-    def choose(self, penalty: Float[Tensor, " column"]) -> tuple[Float[Tensor, " column"], float]:
+    def choose(
+        self, penalty: Float[Tensor, " column"], own: Float[Tensor, " column"]
+    ) -> tuple[Float[Tensor, " column"], float]:
         """Return the chosen penalty of every column, and the half-life.
 
+        Features share a penalty unless held-out rows are clearly better with one for each, as where few of many count.
         The population block has as many distinct rows as there are times, which no evidence over agents knows: it
         stays closed unless held-out rows are clearly better with it.
         """
@@ -481,6 +497,12 @@ class _PenaltyChoice:
         if not self.problems:
             return self.scaled(penalty, scale, last_scale, population_scale), half_life
         scale, kept = self._best_scale(penalty, population_scale, half_life)
+        if not torch.equal(penalty, own):
+            sparse, losses = self._best_scale(own, population_scale, half_life)
+            if is_clearly_better(losses, kept, SPARSITY_GATE):
+                penalty = own
+                scale = sparse
+                kept = losses
         if self.held_out == "origins":
             for candidate in POPULATION_SCALES:
                 opened, losses = self._best_scale(penalty, candidate, half_life)

@@ -1,7 +1,7 @@
 """The fit: base, states and their pool, judged on held-out origins or agents; then everything again on all data.
 
-Stages: hold out; fit base and states on the rest; forecast what was held out; choose the pool, the fusion, the
-temperature and the conformal scores; fit on everything.
+Stages: fit the base on everything; hold out, fit a base of the same penalties and the states on the rest; forecast what
+was held out; choose the pool, the fusion, the temperature and the conformal scores; fit the states on everything.
 """
 
 from __future__ import annotations
@@ -310,7 +310,6 @@ class HeldOutForecasts:
         sharp_states: states without it.
         frequencies: what an agent's past says of nobody in particular.
         persistence: what its last outcome says.
-        half_life: of the base that made them.
     """
 
     held: HeldOut
@@ -322,7 +321,6 @@ class HeldOutForecasts:
     parts: Float[Tensor, "row 3"]
     sharp_base: PredictiveDistribution
     sharp_states: PredictiveDistribution
-    half_life: float = math.inf
 
 
 def fit_model(
@@ -355,11 +353,12 @@ def fit_model(
     origins = [o for o in range(last + 1) if bool((inputs.y_mask[o + horizon] & known[o]).any())]
     trial = _Trial(horizon, most_axes, quick, seed, forbidden, required, report)
     run = _run_stage if stages is None else stages.run
-    held = run("held_out", lambda: trial.hold_out(inputs, known, origins))
+    alone = run("base", lambda: trial.fit_base_alone(inputs, origins))
+    held = run("held_out", lambda: trial.hold_out(inputs, known, origins, alone))
     report("states and links", 0.5)
     chains = run("chains", lambda: trial.final_chains(inputs))
-    report("regression and readout", 0.7)
-    final = run("final", lambda: trial.fit(inputs, origins, chains))
+    report("readout", 0.7)
+    final = run("final", lambda: trial.predictor(alone.base, chains, inputs, origins, alone.reduction))
     one_step = final
     if horizon > 1:
         steps = [o for o in range(inputs.num_times - 1) if bool((inputs.y_mask[o + 1] & known[o]).any())]
@@ -468,25 +467,33 @@ class _Trial:
             return self.chains
         return self.learn_chains(inputs, KEPT_STRUCTURES)
 
-    def fit(self, inputs: ModelInputs, origins: Sequence[int], chains: FittedChains | None) -> Predictor:
-        """Fit base and states on everything."""
+    def fit_base_alone(self, inputs: ModelInputs, origins: Sequence[int]) -> Predictor:
+        """Fit the base on everything."""
         reduction = choose_reduction(inputs)
         base = fit_base(make_covariates(_reduced(reduction, inputs)), origins, self.horizon, self.seed)
-        return self.predictor(base, chains, inputs, origins, reduction)
+        return Predictor(base, None, None, reduction, self.horizon)
 
     def hold_out(
-        self, inputs: ModelInputs, known: Bool[Tensor, "time agent"], origins: Sequence[int]
+        self,
+        inputs: ModelInputs,
+        known: Bool[Tensor, "time agent"],
+        origins: Sequence[int],
+        alone: Predictor,
     ) -> HeldOutForecasts | None:
-        """Forecast what is held out: the last origins, or agents in folds where origins are few."""
+        """Forecast what is held out: the last origins, or agents in folds where origins are few.
+
+        Held-out forecasts are to be as good as the final ones, so that the pool, the temperature and the sets suit
+        these: their base has the penalties, columns and half-life that were chosen on all data.
+        """
         scheme = self.scheme(inputs, origins)
         if scheme == "agents":
-            return self._agent_folds(inputs, known, origins)
+            return self._agent_folds(inputs, known, origins, alone)
         if scheme == "nothing":
             return None
         rows = float(inputs.y_mask.sum(1).double().mean())
         wanted = math.ceil(ENOUGH_ROWS / max(1.0, rows))
         count = min(max(2, wanted), max(2, len(origins) // 4), MOST_HELD_OUT)
-        return self._later_origins(inputs, known, origins, count)
+        return self._later_origins(inputs, known, origins, count, alone)
 
     def scheme(self, inputs: ModelInputs, origins: Sequence[int]) -> str:
         """What is held out: "origins", "agents" or "nothing"."""
@@ -497,18 +504,22 @@ class _Trial:
         return "agents"
 
     def _later_origins(
-        self, inputs: ModelInputs, known: Bool[Tensor, "time agent"], origins: Sequence[int], count: int
+        self,
+        inputs: ModelInputs,
+        known: Bool[Tensor, "time agent"],
+        origins: Sequence[int],
+        count: int,
+        alone: Predictor,
     ) -> HeldOutForecasts | None:
         held = list(origins)[-count:]
         past = inputs.until(held[0])
         before = [o for o in origins if o + self.horizon <= held[0]]
         if not before:
             return None
-        reduction = choose_reduction(past)
-        base = fit_base(make_covariates(_reduced(reduction, past)), before, self.horizon, self.seed)
+        base = fit_base(alone.covariates(past), before, self.horizon, self.seed, like=alone.base)
         self.report("held-out states", 0.1)
         chains = self.learn_chains(past, 0)
-        predictor = self.predictor(base, chains, past, before, reduction)
+        predictor = self.predictor(base, chains, past, before, alone.reduction)
         covariates = predictor.covariates(inputs)
         half = held[len(held) // 2] if len(held) > 2 else held[-1]
         rows = []
@@ -519,22 +530,25 @@ class _Trial:
         return _joined(rows)
 
     def _agent_folds(
-        self, inputs: ModelInputs, known: Bool[Tensor, "time agent"], origins: Sequence[int]
+        self,
+        inputs: ModelInputs,
+        known: Bool[Tensor, "time agent"],
+        origins: Sequence[int],
+        alone: Predictor,
     ) -> HeldOutForecasts | None:
         generator = torch.Generator().manual_seed(self.seed)
         fold = (torch.randperm(inputs.num_agents, generator=generator) % FOLDS).to(inputs.x.device)
         self.chains = self.learn_chains(inputs, KEPT_STRUCTURES)
         self.has_chains = True
-        reduction = choose_reduction(inputs)
-        covariates = make_covariates(_reduced(reduction, inputs))
+        covariates = alone.covariates(inputs)
         rows = []
         for k in range(FOLDS):
             self.report("held-out agents", 0.1 + 0.4 * k / FOLDS)
             kept = fold != k
             if not any(bool((inputs.y_mask[o + self.horizon] & known[o] & kept).any()) for o in origins):
                 continue
-            base = fit_base(covariates, origins, self.horizon, self.seed, agents=kept)
-            predictor = self.predictor(base, self.chains, inputs, origins, reduction, kept)
+            base = fit_base(covariates, origins, self.horizon, self.seed, agents=kept, like=alone.base)
+            predictor = self.predictor(base, self.chains, inputs, origins, alone.reduction, kept)
             for origin in origins:
                 wanted = inputs.y_mask[origin + self.horizon] & known[origin] & ~kept
                 if bool(wanted.any()):
@@ -567,7 +581,6 @@ class _Trial:
             parts=measures[agent],
             sharp_base=parts.sharp_base.select(agent),
             sharp_states=parts.sharp_states.select(agent),
-            half_life=predictor.base.half_life,
         )
 
 
@@ -597,7 +610,6 @@ def _joined(rows: Sequence[HeldOutForecasts]) -> HeldOutForecasts | None:
         parts=torch.cat([row.parts for row in rows]),
         sharp_base=concatenate([row.sharp_base for row in rows]),
         sharp_states=concatenate([row.sharp_states for row in rows]),
-        half_life=rows[-1].half_life,
     )
 
 
@@ -661,9 +673,9 @@ def _calibrated(
     if held is None or not len(held.held):
         nothing = inputs.x.new_zeros(0)
         return FittedModel(final, one_step, 0.0, Fusion(), Temperature(), nothing, "nothing", ())
-    # Where the process changed since, what was held out was forecast by models that had not seen the change, and says
+    # Where the process changed, what was held out was forecast by models that had not seen the change, and says
     # nothing about how to weigh or temper those that have.
-    has_changed = final.base.half_life < held.half_life
+    has_changed = math.isfinite(final.base.half_life)
     weight = 0.0
     if final.states is not None and not has_changed:
         weight = choose_weight(held.base, held.states, held.held)

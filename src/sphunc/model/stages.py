@@ -13,7 +13,7 @@ from sphunc.hypergraph import TemporalHypergraph, tensors
 from sphunc.model.persistence import put_together, take_apart
 
 Value = TypeVar("Value")
-STAGES = ("begun", "held_out", "chains", "final")
+STAGES = ("begun", "base", "held_out", "chains", "final")
 
 
 class StageStore:
