@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "AngularHypergraphConv": "sphunc.nn.conv",
+    "AngularHypergraphConv": "sphunc.nn",
     "ArgumentError": "sphunc.errors",
     "ArgumentTypeError": "sphunc.errors",
     "CheckpointError": "sphunc.errors",

@@ -1,8 +1,11 @@
+import inspect
+
 import numpy as np
 import pytest
 import torch
 
 from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc.nn import AngularHypergraphConv
 from sphunc.nn import conv_inputs as inputs
 
 X = torch.ones(4, 3)
@@ -12,21 +15,23 @@ INDEX = torch.tensor([[0, 1, 2, 1, 3], [0, 0, 0, 2, 2]])
 
 @pytest.mark.parametrize("good", [1, 7, np.int32(7)])
 def test_sizes_are_taken(good):
-    taken = inputs.check_size("in_dim", good, least=1)
+    taken = AngularHypergraphConv(good, 2).in_dim
     assert taken == good
     assert type(taken) is int
 
 
 @pytest.mark.parametrize("bad", ["3", 3.0, True, None, torch.tensor(3)])
 def test_sizes_are_whole_numbers(bad):
-    with pytest.raises(ArgumentTypeError, match=r"in_dim is .*, a \w+; give a whole number, 1 or more"):
-        inputs.check_size("in_dim", bad, least=1)
+    # Without the checks of annotations that only tests have.
+    construct = inspect.unwrap(AngularHypergraphConv.__init__)
+    with pytest.raises(ArgumentTypeError, match=r"in_dim=.* must be a whole number, got"):
+        construct(AngularHypergraphConv(1, 1), bad, 2)
 
 
 @pytest.mark.parametrize("bad", [0, -1])
 def test_sizes_have_a_least(bad):
-    with pytest.raises(ArgumentError, match=f"in_dim is {bad}; it must be 1 or more"):
-        inputs.check_size("in_dim", bad, least=1)
+    with pytest.raises(ArgumentError, match=f"in_dim={bad} must be at least 1"):
+        AngularHypergraphConv(bad, 2)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ def test_hyperedges_are_counted():
 @pytest.mark.parametrize(
     ("index", "weight", "num_edges", "says"),
     [
-        (INDEX, None, -1, "num_edges is -1; it must be 0 or more, or None to count them"),
+        (INDEX, None, -1, "num_edges=-1 must be at least 0"),
         (INDEX, None, 2, r"hyperedge_index\[1\] holds 2, but num_edges is 2; .* makes 3 or more"),
         (INDEX, torch.ones(2), None, r"hyperedge_index\[1\] holds 2, but hyperedge_weight has 2 entries"),
         (INDEX, torch.ones(3), 4, "hyperedge_weight has 3 entries, but num_edges is 4; give one weight per hyperedge"),
@@ -135,5 +140,5 @@ def test_memberships_of_what_is_not_there(index, weight, num_edges, says):
 
 @pytest.mark.parametrize("bad", ["3", 3.0, True])
 def test_stated_number_of_another_type(bad):
-    with pytest.raises(ArgumentTypeError, match=r"num_edges is .* give a whole number, 0 or more"):
+    with pytest.raises(ArgumentTypeError, match=r"num_edges=.* must be a whole number"):
         inputs.count_edges(INDEX, None, bad, 4)

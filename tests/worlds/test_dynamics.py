@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from sphunc.worlds import simulate
-from sphunc.worlds.dynamics import Snapshot, drive, group_pull, initial, step
+from sphunc.worlds.dynamics import Snapshot, group_pull, initial, step, total_force
 from sphunc.worlds.population import unit
 from sphunc.worlds.streams import stream
 
@@ -42,7 +42,7 @@ def test_drive_is_its_equation(knobs) -> None:
     world = small_world(**knobs)
     for time in (0, 2):
         expected = transcribed_drive(world, time)
-        np.testing.assert_allclose(drive(world.law, snapshot(world, time), time)[:, 0], expected, atol=1e-12)
+        np.testing.assert_allclose(total_force(world.law, snapshot(world, time), time)[:, 0], expected, atol=1e-12)
 
 
 def test_pull_of_a_group_is_no_sum_over_pairs() -> None:
@@ -80,13 +80,13 @@ def test_agent_that_met_nobody_and_empty_time_feel_no_pull() -> None:
     assert np.abs(group_pull(csr_matrix((0, 3)), states, 2.0)).max() == 0
 
 
-def test_step_centres_on_the_drive_with_the_concentration_of_the_agent() -> None:
+def test_step_centres_on_the_total_force_with_the_concentration_of_the_agent() -> None:
     world = small_world()
     now = snapshot(world, 1)
     many = Snapshot(*(np.repeat(part, 20_000, axis=1) for part in (now.states, now.driver, now.hidden)))
     then = step(world.law, many, 1, stream(0, "future"))
     mean = then.states.mean(1)
-    target = unit(drive(world.law, now, 1)[:, 0])
+    target = unit(total_force(world.law, now, 1)[:, 0])
     assert ((unit(mean) * target).sum(1) > 0.9999).all()
     spread = np.linalg.norm(mean, axis=1)
     kappa = world.law.population.concentrations[world.law.population.noise_level]

@@ -28,12 +28,12 @@ def test_biases_are_unit_and_homophily_gathers_them_by_community() -> None:
     assert within_minus_between(0.0) < 0.05 < within_minus_between(0.4) < within_minus_between(0.8)
 
 
-def test_newcomers_and_strangers_have_the_asked_share() -> None:
+def test_newcomers_and_unseen_agents_have_the_asked_share() -> None:
     population = people(newcomers=0.1, unseen=0.2)
-    strangers = population.community == 6
-    assert strangers.sum() == 108
+    unseen = population.community == 6
+    assert unseen.sum() == 108
     assert population.newcomer.sum() == 108 + 54
-    assert population.newcomer[strangers].all()
+    assert population.newcomer[unseen].all()
 
 
 def test_unseen_community_lies_away_from_the_seen_ones() -> None:

@@ -69,7 +69,7 @@ def test_outcomes_follow_the_states() -> None:
     assert (nearest == world.outcomes).double().mean() > 0.98
 
 
-def test_newcomers_and_strangers_enter_at_the_last_origin() -> None:
+def test_newcomers_and_unseen_agents_enter_at_the_last_origin() -> None:
     world = simulate("snare", unseen=0.1, newcomers=0.1)
     late = world.newcomers | world.out_of_distribution
     data = world.data
@@ -84,7 +84,7 @@ def test_newcomers_and_strangers_enter_at_the_last_origin() -> None:
     assert not simulate("snare").out_of_distribution.any()
 
 
-def test_strangers_are_out_of_distribution_and_controls_are_not() -> None:
+def test_unseen_agents_are_out_of_distribution_and_controls_are_not() -> None:
     def auroc(seed: int) -> float:
         world = simulate("snare", seed=seed, unseen=0.1, newcomers=0.1)
         late = world.newcomers | world.out_of_distribution

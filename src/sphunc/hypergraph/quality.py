@@ -47,8 +47,8 @@ MOST_TAIL = 50
 TINY = 1e-300  # below all deviations of float32 values; keeps log finite at 0
 RARE_SHARE = 0.01
 RARE_COUNT = 3
-CONTINUOUS_SHARE = 0.5  # of the values of a feature must differ for equal values to be telling
-FEWEST_TELLING = 3  # equal cells of such features that make two agents duplicates
+CONTINUOUS_SHARE = 0.5  # of the values of a feature must differ for equal values to be evidence
+FEWEST_EQUAL_CELLS = 3  # equal cells of such features that make two agents duplicates
 SHOWN = 5  # sentences of a kind
 
 
@@ -359,20 +359,20 @@ def _constant_sentences(columns: _Columns) -> list[str]:
 
 
 def _duplicate_sentences(data: TemporalHypergraph, columns: _Columns) -> list[str]:
-    telling = _continuous(columns)
-    if not telling.any() or data.num_nodes < 2:
+    continuous = _continuous(columns)
+    if not continuous.any() or data.num_nodes < 2:
         return []
     parts = [data.x.transpose(0, 1).flatten(1), data.x_mask.transpose(0, 1).flatten(1)]
     if data.y is not None:
         parts.append(data.y.transpose(0, 1).flatten(1))
     rows = np.concatenate([_bytes(part) for part in parts], axis=1)
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1])))[:, 0].tolist()
-    cells = columns.observed[telling].reshape(-1, data.num_times, data.num_nodes).sum((0, 1))
+    cells = columns.observed[continuous].reshape(-1, data.num_times, data.num_nodes).sum((0, 1))
     first: dict[bytes, int] = {}
     pairs: list[tuple[int, int]] = []
     for agent, key in enumerate(keys):
         original = first.setdefault(key, agent)
-        if original != agent and cells[agent] >= FEWEST_TELLING:
+        if original != agent and cells[agent] >= FEWEST_EQUAL_CELLS:
             pairs.append((original, agent))
     sentences = [
         f"agent {data.node_ids[agent]!r} has the same features and outcomes as agent {data.node_ids[original]!r} "

@@ -69,11 +69,12 @@ class Summary:
 
     def __str__(self) -> str:
         lines = {
-            "agents": f"{self.agents:,}{_beside(self.absent_agents, 'never seen')}"
-            f"{_beside(self.isolated_agents, 'in no group')}",
+            "agents": f"{self.agents:,}{_in_brackets(self.absent_agents, 'never seen')}"
+            f"{_in_brackets(self.isolated_agents, 'in no group')}",
             "times": f"{self.times:,} ({self.first_time} ... {self.last_time})",
             "features": _feature_line(self),
-            "groups": f"{self.groups:,}{_beside(self.empty_groups, 'empty')}, {_range(self.groups_per_time)} per time",
+            "groups": f"{self.groups:,}{_in_brackets(self.empty_groups, 'empty')}, "
+            f"{_range(self.groups_per_time)} per time",
             "group size": f"{self.size_min} ... {self.size_max}, median {self.size_median:g}",
             "memberships": f"{self.memberships:,}",
             "outcome": _outcome_line(self),
@@ -129,7 +130,7 @@ def _classes_per_time(data: TemporalHypergraph) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(row) for row in counts)
 
 
-def _beside(count: int, what: str) -> str:
+def _in_brackets(count: int, what: str) -> str:
     return f" ({count:,} {what})" if count else ""
 
 

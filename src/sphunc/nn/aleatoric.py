@@ -88,6 +88,10 @@ def gaussian_log_density(
             float. None is 1.
     """
     variance = variance.clamp(min=LOWEST_VARIANCE)
-    z = y - mean if unit is None else (y - mean) / unit
+    z = y - mean
+    if unit is not None:
+        z = z / unit
     density = -0.5 * (z.square() / variance + variance.log() + math.log(2.0 * math.pi))
-    return density if unit is None else density - unit.log()
+    if unit is not None:
+        density = density - unit.log()
+    return density

@@ -10,20 +10,20 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from sphunc._checks import whole_number
 from sphunc._typing import Float, Tensor, Whole
-from sphunc.hypergraph.buckets import Buckets, group_by_size, weighted_share
+from sphunc.hypergraph import Buckets, group_by_size, weighted_share
 from sphunc.nn.attention import angular_attention
 from sphunc.nn.conv_inputs import (
     HALF,
     check_features,
     check_memberships,
-    check_size,
     check_weights,
     count_edges,
     refuse_attributes,
 )
 from sphunc.nn.projection import normalise
-from sphunc.sphere.checks import check_generator
+from sphunc.sphere import check_generator
 
 INITIAL_SHARPNESS = 4.0
 
@@ -48,9 +48,12 @@ class AngularHypergraphConv(nn.Module):
         self, in_dim: Whole, out_dim: Whole, *, bias: bool = True, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        self.in_dim, self.out_dim = check_size("in_dim", in_dim, least=1), check_size("out_dim", out_dim, least=1)
+        self.in_dim = whole_number("in_dim", in_dim, least=1)
+        self.out_dim = whole_number("out_dim", out_dim, least=1)
         self.projection = nn.Parameter(torch.empty(self.out_dim, self.in_dim))
-        self.bias = nn.Parameter(torch.empty(self.out_dim)) if bias else None
+        self.bias = None
+        if bias:
+            self.bias = nn.Parameter(torch.empty(self.out_dim))
         self.weight = nn.Parameter(torch.empty(self.out_dim, self.out_dim))
         self.log_sharpness = nn.Parameter(torch.empty(()))
         self.reset_parameters(generator)
@@ -63,9 +66,12 @@ class AngularHypergraphConv(nn.Module):
             generator: source of the weights; default torch's own.
         """
         check_generator(generator)
-        device = None if generator is None else generator.device
+        device = None
+        if generator is not None:
+            device = generator.device
         for matrix in (self.projection, self.weight):
-            matrix.copy_(torch.randn(matrix.shape, generator=generator, device=device) / self.out_dim**0.5)
+            normal = torch.randn(matrix.shape, generator=generator, device=device)
+            matrix.copy_(normal / self.out_dim**0.5)
         if self.bias is not None:
             self.bias.zero_()
         self.log_sharpness.copy_(torch.tensor(INITIAL_SHARPNESS).log())
@@ -81,7 +87,7 @@ class AngularHypergraphConv(nn.Module):
         """Return one direction per node.
 
         The groups are sorted anew on every call, so that a changed ``hyperedge_index`` is never mistaken for the last
-        one; who calls often with the same groups uses :func:`sphunc.nn.attention.angular_attention` with ready-made
+        one; who calls often with the same groups uses :func:`sphunc.nn.angular_attention` with ready-made
         ones.
 
         Args:
@@ -102,16 +108,20 @@ class AngularHypergraphConv(nn.Module):
         """
         x = check_features(x, self.in_dim, self.projection)
         index = check_memberships(hyperedge_index, x)
-        weight = None if hyperedge_weight is None else check_weights(hyperedge_weight, x)
+        weight = None
+        if hyperedge_weight is not None:
+            weight = check_weights(hyperedge_weight, x)
         refuse_attributes(hyperedge_attr)
         count = count_edges(index, weight, num_edges, num_nodes=x.shape[0])
         groups = group_by_size(index.long(), num_nodes=x.shape[0], num_hyperedges=count)
         projected = nn.functional.linear(x, self.projection, self.bias)
         with torch.autocast(x.device.type, enabled=False):
-            return self._listen(_widened(projected), groups, weight).to(x.dtype)
+            return self._attend(_widened(projected), groups, weight).to(x.dtype)
 
-    def _listen(self, projected: Tensor, groups: Buckets, weight: Tensor | None) -> Tensor:
-        share = None if weight is None else weighted_share(groups, _widened(weight))
+    def _attend(self, projected: Tensor, groups: Buckets, weight: Tensor | None) -> Tensor:
+        share = None
+        if weight is not None:
+            share = weighted_share(groups, _widened(weight))
         z = normalise(projected)
         pooled = angular_attention(z, _widened(self.log_sharpness).exp(), groups, share)
         return normalise(z + torch.relu(pooled @ _widened(self.weight).mT))
@@ -123,4 +133,6 @@ class AngularHypergraphConv(nn.Module):
 
 def _widened(x: Tensor) -> Tensor:
     # Sparse products know no half precision, in which lengths also soon leave the range of their squares.
-    return x.float() if x.dtype in HALF else x
+    if x.dtype in HALF:
+        return x.float()
+    return x

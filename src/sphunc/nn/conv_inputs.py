@@ -5,10 +5,9 @@ A check costs a look at shapes and types, or one pass over the memberships or th
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import torch
 
+from sphunc._checks import whole_number
 from sphunc._typing import Tensor
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
@@ -17,23 +16,21 @@ FLOATING = HALF | {torch.float32, torch.float64}
 WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 
 
-def check_size(name: str, value: object, least: int, otherwise: str = "") -> int:
-    """Take a whole number of Python or numpy, ``least`` or more; ``otherwise`` says what else a caller may do."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        kind = type(value).__name__
-        raise ArgumentTypeError(f"{name} is {value!r}, a {kind}; give a whole number, {least} or more{otherwise}")
-    if value < least:
-        raise ArgumentError(f"{name} is {value}; it must be {least} or more{otherwise}")
-    return int(value)
-
-
 def check_features(x: object, in_dim: int, projection: Tensor) -> Tensor:
-    """Take features ``[N, in_dim]`` of the type and on the device of the layer's weights."""
+    """Take features of the type and on the device of the layer's weights.
+
+    Args:
+        x: features ``[N, in_dim]``.
+        in_dim: F, features that the layer takes.
+        projection: weights of the layer.
+    """
     features = _tensor("x", x)
     if features.dtype not in FLOATING:
         raise ArgumentTypeError(f"x has dtype {features.dtype}; give floating-point features, e.g. x.float()")
     if features.ndim != 2:
-        one = "; a single node is x.unsqueeze(0)" if features.ndim == 1 else ""
+        one = ""
+        if features.ndim == 1:
+            one = "; a single node is x.unsqueeze(0)"
         raise ArgumentError(f"x has shape {tuple(features.shape)}; give [N, {in_dim}], one row per node{one}")
     if features.shape[1] != in_dim:
         raise ArgumentError(
@@ -66,7 +63,12 @@ def _conversion(name: str, dtype: torch.dtype) -> str:
 
 
 def check_memberships(hyperedge_index: object, x: Tensor) -> Tensor:
-    """Take whole numbers ``[2, nnz]`` on the device of ``x``; :func:`count_edges` looks at their values."""
+    """Take whole numbers on the device of ``x``; :func:`count_edges` looks at their values.
+
+    Args:
+        hyperedge_index: memberships ``[2, nnz]``, row 0 node, row 1 hyperedge.
+        x: features ``[N, in_dim]``.
+    """
     index = _tensor("hyperedge_index", hyperedge_index)
     rows = "row 0 the node, row 1 the hyperedge"
     if index.dtype not in WHOLE:
@@ -76,14 +78,21 @@ def check_memberships(hyperedge_index: object, x: Tensor) -> Tensor:
     if index.ndim != 2:
         raise ArgumentError(f"hyperedge_index has shape {tuple(index.shape)}; give memberships [2, nnz], {rows}")
     if index.shape[0] != 2:
-        turned = "; turn it with hyperedge_index.T" if index.shape[1] == 2 else ""
+        turned = ""
+        if index.shape[1] == 2:
+            turned = "; turn it with hyperedge_index.T"
         raise ArgumentError(f"hyperedge_index has {index.shape[0]} rows; it takes 2, {rows}{turned}")
     _check_device("hyperedge_index", index, x)
     return index
 
 
 def check_weights(hyperedge_weight: object, x: Tensor) -> Tensor:
-    """Take finite numbers ``[M]``, 0 or more, on the device of ``x``."""
+    """Take finite numbers, 0 or more, on the device of ``x``.
+
+    Args:
+        hyperedge_weight: weight of each hyperedge ``[M]``.
+        x: features ``[N, in_dim]``.
+    """
     weight = _tensor("hyperedge_weight", hyperedge_weight)
     if weight.dtype not in FLOATING:
         raise ArgumentTypeError(
@@ -118,8 +127,16 @@ def count_edges(hyperedge_index: Tensor, weight: Tensor | None, num_edges: objec
     """Number of hyperedges M: as stated, else one per weight, else as many as the memberships name.
 
     Refuses memberships of nodes or hyperedges that are not there.
+
+    Args:
+        hyperedge_index: memberships ``[2, nnz]``.
+        weight: weight of each hyperedge ``[M]``, or None.
+        num_edges: M, or None to count them.
+        num_nodes: N.
     """
-    stated = None if num_edges is None else check_size("num_edges", num_edges, 0, ", or None to count them")
+    stated = None
+    if num_edges is not None:
+        stated = whole_number("num_edges", num_edges, least=0)
     if weight is not None and stated not in (None, len(weight)):
         raise ArgumentError(
             f"hyperedge_weight has {len(weight)} entries, but num_edges is {stated}; give one weight per hyperedge"
@@ -130,9 +147,11 @@ def count_edges(hyperedge_index: Tensor, weight: Tensor | None, num_edges: objec
             f"hyperedge_index[0] holds {last_node}, but x has {num_nodes} rows; nodes are numbered from 0, one per row"
         )
     if stated is not None:
-        count, source = stated, f"num_edges is {stated}"
+        count = stated
+        source = f"num_edges is {stated}"
     elif weight is not None:
-        count, source = len(weight), f"hyperedge_weight has {len(weight)} entries"
+        count = len(weight)
+        source = f"hyperedge_weight has {count} entries"
     else:
         return last_edge + 1
     if last_edge >= count:

@@ -20,7 +20,13 @@ WIDTH = 16
 
 
 def fuse(parts: Float[Tensor, "*batch inputs"], weights: list[Tensor], biases: list[Tensor]) -> Float[Tensor, "*batch"]:
-    """Two hidden layers of tanh and a sigmoid; increasing in every part when all weights are 0 or more."""
+    """Two hidden layers of tanh and a sigmoid; increasing in every part when all weights are 0 or more.
+
+    Args:
+        parts: inputs u, in [0, 1] ``[..., 2]``.
+        weights: :math:`W_k` of each layer.
+        biases: :math:`b_k` of each layer.
+    """
     for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
         parts = torch.tanh(parts @ weight.mT + bias)
     return torch.sigmoid(parts @ weights[-1].mT + biases[-1]).squeeze(-1)
@@ -44,7 +50,12 @@ class MonotoneFusion(nn.Module):
     def forward(
         self, epistemic: Float[Tensor, "*batch"], aleatoric: Float[Tensor, "*batch"]
     ) -> Float[Tensor, "*batch"]:
-        """Return the total in (0, 1) ``[...]``."""
+        """Return the total in (0, 1) ``[...]``.
+
+        Args:
+            epistemic: scaled epistemic part in [0, 1] ``[...]``.
+            aleatoric: scaled aleatoric part in [0, 1] ``[...]``.
+        """
         weights = [nn.functional.softplus(raw) for raw in self.raw_weights]
         return fuse(torch.stack([epistemic, aleatoric], -1), weights, list(self.biases))
 
@@ -62,7 +73,12 @@ class AdHocFusion(nn.Module):
     def forward(
         self, epistemic: Float[Tensor, "*batch"], aleatoric: Float[Tensor, "*batch"]
     ) -> Float[Tensor, "*batch"]:
-        """Return the total in (0, 1) ``[...]``."""
+        """Return the total in (0, 1) ``[...]``.
+
+        Args:
+            epistemic: scaled epistemic part in [0, 1] ``[...]``.
+            aleatoric: scaled aleatoric part in [0, 1] ``[...]``.
+        """
         return fuse(torch.stack([epistemic, aleatoric], -1), list(self.weights), list(self.biases))
 
 

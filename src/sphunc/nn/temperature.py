@@ -19,13 +19,20 @@ from sphunc._typing import Float, Tensor
 # Keeps logits finite where a and b would drive the softplus to 0.
 LOWEST_TEMPERATURE = 0.05
 # The total uncertainty, between 0 and 1, at which the temperature begins at 1, and the slope it begins with there.
-MIDDLE, INITIAL_SLOPE = 0.5, 0.3
+MIDDLE = 0.5
+INITIAL_SLOPE = 0.3
 
 
 def temperature(
     total: Float[Tensor, "*batch"], offset: Float[Tensor, ""], slope: Float[Tensor, ""]
 ) -> Float[Tensor, "*batch"]:
-    r"""Temperature :math:`\tau > 0` of a forecast with total uncertainty :math:`U_{total}` ``[...]``."""
+    r"""Temperature :math:`\tau > 0` of a forecast.
+
+    Args:
+        total: total uncertainty :math:`U_{total}` ``[...]``.
+        offset: a, a scalar.
+        slope: b, 0 or more, a scalar.
+    """
     return LOWEST_TEMPERATURE + nn.functional.softplus(offset + slope * (total - MIDDLE))
 
 

@@ -1,5 +1,6 @@
 """Mathematics on the unit sphere: von Mises-Fisher laws, their entropy and divergence, sampling, geometry."""
 
+from sphunc.sphere.checks import check_generator
 from sphunc.sphere.concentration import concentration_from_gap, concentration_from_resultant
 from sphunc.sphere.distribution import VonMisesFisher, unit_vector
 from sphunc.sphere.geometry import angle, exp_map, log_map, normalize, to_tangent, weighted_mean_direction
@@ -20,6 +21,7 @@ from sphunc.sphere.vmf import (
 __all__ = [
     "VonMisesFisher",
     "angle",
+    "check_generator",
     "concentration_from_gap",
     "concentration_from_resultant",
     "exp_map",

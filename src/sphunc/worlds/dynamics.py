@@ -82,7 +82,7 @@ def _unit_or_zero(mean: Array, length: Array) -> Array:
     return np.divide(mean, length, out=np.zeros_like(mean), where=length > 0)
 
 
-def drive(law: Law, now: Snapshot, time: int) -> Array:
+def total_force(law: Law, now: Snapshot, time: int) -> Array:
     """Return the sum of all forces on each agent at a time, ``[N, S, D]``."""
     knobs, people = law.settings, law.population
     force = knobs.inertia * now.states + knobs.bias * people.biases[:, None, :]
@@ -101,7 +101,7 @@ def step(law: Law, now: Snapshot, time: int, rng: Generator) -> Snapshot:
     normals = rng.standard_normal((agents, draws, dim))
     shock = rng.standard_normal((agents, draws))
     force_shock = rng.standard_normal(now.hidden.shape)
-    means = unit(drive(law, now, time))
+    means = unit(total_force(law, now, time))
     states = perturb(means, uniforms, normals, law.population.noise_level, law.tables)
     keep = law.settings.driver_persistence
     return Snapshot(

@@ -94,7 +94,7 @@ def _world(
     outcomes = draw_outcomes(probabilities, stream(seed, "outcomes"))
     x = show(settings, people, states, driver, stream(seed, "features"))
     x_mask = feature_mask(settings, present, stream(seed, "masks"))
-    strangers = people.community == settings.communities
+    unseen = people.community == settings.communities
     return World(
         preset=preset,
         seed=seed,
@@ -109,8 +109,8 @@ def _world(
         outcomes=torch.from_numpy(outcomes),
         label_entropy=torch.from_numpy(entropy(probabilities)),
         communities=torch.from_numpy(people.community),
-        newcomers=torch.from_numpy(people.newcomer & ~strangers),
-        out_of_distribution=torch.from_numpy(strangers),
+        newcomers=torch.from_numpy(people.newcomer & ~unseen),
+        out_of_distribution=torch.from_numpy(unseen),
         law=law,
         hidden=torch.from_numpy(np.stack([now.hidden[:, 0] for now in path])),
     )

@@ -115,8 +115,8 @@ class World:
         )
 
     def __repr__(self) -> str:
-        strangers = int(self.out_of_distribution.sum())
-        late = f", {int(self.newcomers.sum())} newcomers, {strangers} out of distribution" if self._has_late else ""
+        unseen = int(self.out_of_distribution.sum())
+        late = f", {int(self.newcomers.sum())} newcomers, {unseen} out of distribution" if self._has_late else ""
         return f"World({self.preset!r}, seed={self.seed}, {self.data!r}{late})"
 
     @property

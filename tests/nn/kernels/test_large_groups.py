@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import sphunc.nn.kernels.large_groups as large_groups
-from sphunc.nn.kernels.large_groups import Gradients, LargeGroup, hear, hear_backward
+from sphunc.nn.kernels.large_groups import Gradients, LargeGroup, attend_large, attend_large_backward
 
 NODES = torch.tensor([4, 0, 6, 2, 5])
 GROUP = LargeGroup(NODES, start=3)
@@ -38,9 +38,9 @@ def test_values_and_gradients_are_those_of_the_equation(keep_self, weighted):
     upstream, expected = drawn(7, 3, seed=2), transcribed(h, scale, share, keep_self)
     pooled = torch.zeros(7, 3, dtype=torch.float64)
     with torch.no_grad():
-        hear(pooled, h, scale, share, GROUP, keep_self)
+        attend_large(pooled, h, scale, share, GROUP, keep_self)
         grads = Gradients(torch.zeros_like(h), torch.zeros_like(scale), torch.zeros(9, dtype=torch.float64))
-        hear_backward(grads, upstream, h, scale, share, GROUP, keep_self)
+        attend_large_backward(grads, upstream, h, scale, share, GROUP, keep_self)
     torch.testing.assert_close(pooled, expected)
     inputs = (h, scale) if share is None else (h, scale, share)
     for got, wanted in zip(grads, torch.autograd.grad(expected, inputs, upstream), strict=False):

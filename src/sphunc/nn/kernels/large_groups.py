@@ -44,15 +44,26 @@ class Gradients(NamedTuple):
     share: Tensor  # [nnz]
 
 
-def hear(pooled: Tensor, h: Tensor, scale: Tensor, share: Tensor | None, group: LargeGroup, keep_self: bool) -> None:
-    r"""Add :math:`s_i \sum_j \alpha_{ij} h_j` of every member i to ``pooled``."""
+def attend_large(
+    pooled: Tensor, h: Tensor, scale: Tensor, share: Tensor | None, group: LargeGroup, keep_self: bool
+) -> None:
+    r"""Add :math:`s_i \sum_j \alpha_{ij} h_j` of every member i to ``pooled``.
+
+    Args:
+        pooled: sums ``[N, D]``, changed in place.
+        h: directions ``[N, D]``.
+        scale: :math:`\kappa_a`, a scalar.
+        share: share of each membership ``[nnz]``; None is 1.
+        group: the group.
+        keep_self: whether a member attends to itself too.
+    """
     keys = h[group.nodes]
     for block in group.blocks():
         alpha, _ = _weights(keys, block, scale, keep_self)
         pooled.index_add_(0, group.nodes[block], _shared(alpha, share, group.rows(block)) @ keys)
 
 
-def hear_backward(
+def attend_large_backward(
     grads: Gradients,
     upstream: Tensor,
     h: Tensor,
@@ -61,10 +72,22 @@ def hear_backward(
     group: LargeGroup,
     keep_self: bool,
 ) -> None:
-    """Add the gradients of :func:`hear` to ``grads``, given the gradient ``upstream`` of its result."""
-    keys, to_keys = h[group.nodes], torch.zeros_like(h[group.nodes])
+    """Add the gradients of :func:`attend_large` to ``grads``.
+
+    Args:
+        grads: gradients so far, changed in place.
+        upstream: gradient of the result ``[N, D]``.
+        h: directions ``[N, D]``.
+        scale: sharpness, a scalar.
+        share: share of each membership ``[nnz]``; None is 1.
+        group: the group.
+        keep_self: whether a member attends to itself too.
+    """
+    keys = h[group.nodes]
+    to_keys = torch.zeros_like(keys)
     for block in group.blocks():
-        rows, asked = group.rows(block), upstream[group.nodes[block]]
+        rows = group.rows(block)
+        asked = upstream[group.nodes[block]]
         alpha, inner = _weights(keys, block, scale, keep_self)
         weighted = alpha * (asked @ keys.mT)
         expected = weighted.sum(-1, keepdim=True)
@@ -86,4 +109,6 @@ def _weights(keys: Tensor, block: slice, scale: Tensor, keep_self: bool) -> tupl
 
 
 def _shared(x: Tensor, share: Tensor | None, rows: slice) -> Tensor:
-    return x if share is None else x * share[rows].unsqueeze(-1)
+    if share is None:
+        return x
+    return x * share[rows].unsqueeze(-1)

@@ -18,7 +18,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from sphunc._typing import Tensor
-from sphunc.hypergraph.buckets import Buckets
+from sphunc.hypergraph import Buckets
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,16 @@ class Pairs:
 
 
 def find_pairs(groups: Buckets, *, keep_self: bool) -> Pairs:
-    """List the pairs of every group, of an agent with itself too when ``keep_self``."""
-    shapes, speakers, mirrored, bases = [], [], [], []
+    """List the pairs of every group.
+
+    Args:
+        groups: the groups, by size.
+        keep_self: whether an agent is paired with itself too.
+    """
+    shapes = []
+    speakers = []
+    mirrored = []
+    bases = []
     start = 0
     for members in groups.rectangles():
         count, size = members.shape
@@ -87,7 +95,9 @@ def _constants(like: Tensor, *values: int) -> list[Tensor]:
 
 def _speaker_slots(size: int, keep_self: bool) -> Tensor:
     slots = torch.arange(size).expand(size, size)
-    return slots if keep_self else slots[~torch.eye(size, dtype=torch.bool)].view(size, size - 1)
+    if keep_self:
+        return slots
+    return slots[~torch.eye(size, dtype=torch.bool)].view(size, size - 1)
 
 
 def _mirror(table: Tensor) -> Tensor:
@@ -147,7 +157,8 @@ def _hear_the_warning_once() -> None:
 
 def _inner_products(x: Tensor, y: Tensor, offsets: Tensor, speaker: Tensor) -> Tensor:
     _hear_the_warning_once()
-    shape, zeros = (x.shape[0], y.shape[0]), x.new_zeros(speaker.shape[0])
+    shape = (x.shape[0], y.shape[0])
+    zeros = x.new_zeros(speaker.shape[0])
     # Two agents may meet in several groups: entries repeat, which the product takes but the check does not.
     where = torch.sparse_csr_tensor(offsets, speaker, zeros, shape, check_invariants=False)
     return torch.sparse.sampled_addmm(where, x, y.mT, beta=0.0).values()
@@ -164,7 +175,15 @@ class PairPool(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, h: Tensor, scale: Tensor, share: Tensor | None, pairs: Pairs) -> Tensor:
-        """Sum over an agent's groups of what is heard there, times the share of each membership if given."""
+        """Sum over an agent's groups of the attended mean there, times the share of each membership if given.
+
+        Args:
+            ctx: keeps what the gradient needs.
+            h: directions ``[N, D]``.
+            scale: sharpness, a scalar.
+            share: share of each membership ``[nnz]``; None is 1.
+            pairs: the pairs of all groups.
+        """
         h = h.contiguous()
         half = _inner_products(h, h, pairs.half_offsets, pairs.half_speaker)
         inner = half.index_select(0, pairs.half_rank)
@@ -182,7 +201,8 @@ class PairPool(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor | None, None]:
         """Gradients in h, scale and share."""
         h, scale, share, alpha, inner = ctx.saved_tensors
-        pairs, grad = ctx.pairs, upstream[0].contiguous()
+        pairs = ctx.pairs
+        grad = upstream[0].contiguous()
         weighted = _inner_products(grad, h, pairs.offsets, pairs.speaker).index_select(0, pairs.rank).mul_(alpha)
         expected = [block.sum(1, keepdim=True) for block in pairs.blocks(weighted)]
         for block, weights, mean in zip(pairs.blocks(weighted), pairs.blocks(alpha), expected, strict=True):
@@ -191,7 +211,9 @@ class PairPool(torch.autograd.Function):
         to_inner = to_logits.index_select(0, pairs.place).add_(to_logits.index_select(0, pairs.place_reversed))
         heard = _shared(alpha, share, pairs).index_select(0, pairs.place_reversed)
         to_h = _weighted_rows(grad, heard, pairs).add_(_weighted_rows(h, to_inner.mul_(scale), pairs))
-        to_share = None if share is None else torch.cat([mean.squeeze(1).mT.flatten() for mean in expected])
+        to_share = None
+        if share is not None:
+            to_share = torch.cat([mean.squeeze(1).mT.flatten() for mean in expected])
         return to_h, torch.dot(to_logits, inner), to_share, None
 
 

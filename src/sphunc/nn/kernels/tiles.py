@@ -14,8 +14,8 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from sphunc._typing import Tensor
-from sphunc.hypergraph.buckets import Buckets
-from sphunc.nn.kernels.large_groups import Gradients, LargeGroup, hear, hear_backward
+from sphunc.hypergraph import Buckets
+from sphunc.nn.kernels.large_groups import Gradients, LargeGroup, attend_large, attend_large_backward
 
 # Memberships per tile. On a CPU a tile of 2048 rows of 128 floats takes 1 MB: gathered, used and summed inside the
 # cache it costs a tenth of gathering all memberships into fresh memory. Other devices want fewer launches.
@@ -31,7 +31,9 @@ class _Tiling:
     """The groups in tiles: runs of whole groups of one size; those too large for that apart."""
 
     def __init__(self, groups: Buckets, device: torch.device) -> None:
-        rows = TILE_ROWS_CPU if device.type == "cpu" else TILE_ROWS_DEVICE
+        rows = TILE_ROWS_DEVICE
+        if device.type == "cpu":
+            rows = TILE_ROWS_CPU
         self.shapes: list[tuple[int, int]] = []
         self.large: list[LargeGroup] = []
         for start, count, size in groups.tiles(rows):
@@ -46,6 +48,12 @@ class _Tiling:
     def of_memberships(self, x: Tensor) -> list[Tensor]:
         """Numbers per membership ``[nnz]``, tile after tile; sizes ascend, so large groups come last."""
         return list(x[: sum(self.memberships)].split(self.memberships))
+
+    def of_shares(self, share: Tensor | None) -> list[Tensor | None]:
+        """Shares of the memberships, tile after tile; None where all are 1."""
+        if share is None:
+            return [None] * len(self.shapes)
+        return [*self.of_memberships(share)]
 
     def of_pairs(self, x: Tensor) -> list[Tensor]:
         """Numbers per pair of members, tile after tile, ``[groups, size, size]`` each."""
@@ -98,11 +106,23 @@ class TilePool(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, h: Tensor, scale: Tensor, share: Tensor | None, groups: Buckets, keep_self: bool) -> Tensor:
-        """Sum over an agent's groups of what is heard there, times the share of each membership if given."""
-        tiling, work, dim = _Tiling(groups, h.device), _Workspace(h), h.shape[1]
-        alphas, inners = (h.new_empty(sum(tiling.pairs)) for _ in range(2))
+        """Sum over an agent's groups of the attended mean there, times the share of each membership if given.
+
+        Args:
+            ctx: keeps what the gradient needs.
+            h: directions ``[N, D]``.
+            scale: sharpness, a scalar.
+            share: share of each membership ``[nnz]``; None is 1.
+            groups: the groups, by size.
+            keep_self: whether a member attends to itself too.
+        """
+        tiling = _Tiling(groups, h.device)
+        work = _Workspace(h)
+        dim = h.shape[1]
+        alphas = h.new_empty(sum(tiling.pairs))
+        inners = torch.empty_like(alphas)
         pooled = torch.zeros_like(h)
-        shares = [None] * len(tiling.shapes) if share is None else tiling.of_memberships(share)
+        shares = tiling.of_shares(share)
         for nodes, part, alpha, inner in zip(
             tiling.of_memberships(groups.node), shares, tiling.of_pairs(alphas), tiling.of_pairs(inners), strict=True
         ):
@@ -110,13 +130,17 @@ class TilePool(torch.autograd.Function):
             keys = torch.index_select(h, 0, nodes, out=work("keys", count * size, dim)).view(count, size, dim)
             torch.bmm(keys, keys.mT, out=inner)
             _softmax_of(inner, scale, keep_self, work, out=alpha)
-            weights = alpha if part is None else alpha * part.view(count, size, 1)
+            weights = alpha
+            if part is not None:
+                weights = alpha * part.view(count, size, 1)
             heard = torch.bmm(weights, keys, out=work("heard", count, size, dim))
             pooled.index_add_(0, nodes, heard.view(count * size, dim))
         for group in tiling.large:
-            hear(pooled, h, scale, share, group, keep_self)
+            attend_large(pooled, h, scale, share, group, keep_self)
         ctx.save_for_backward(h, scale, share, alphas, inners)
-        ctx.tiling, ctx.groups, ctx.keep_self = tiling, groups, keep_self
+        ctx.tiling = tiling
+        ctx.groups = groups
+        ctx.keep_self = keep_self
         return pooled
 
     @staticmethod
@@ -126,11 +150,14 @@ class TilePool(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
         """Gradients in h, scale and share."""
         h, scale, share, alphas, inners = ctx.saved_tensors
-        tiling, work, dim = ctx.tiling, _Workspace(h), h.shape[1]
+        tiling = ctx.tiling
+        work = _Workspace(h)
+        dim = h.shape[1]
         both = torch.stack([h, upstream[0]], 1).view(-1, 2 * dim)
-        to_logits, expected = torch.empty_like(alphas), h.new_empty(ctx.groups.node.shape[0])
+        to_logits = torch.empty_like(alphas)
+        expected = h.new_empty(ctx.groups.node.shape[0])
         to_h = torch.zeros_like(h)
-        shares = [None] * len(tiling.shapes) if share is None else tiling.of_memberships(share)
+        shares = tiling.of_shares(share)
         for nodes, part, alpha, mean, to_logit in zip(
             tiling.of_memberships(ctx.groups.node),
             shares,
@@ -155,5 +182,8 @@ class TilePool(torch.autograd.Function):
             to_h.index_add_(0, nodes, to_keys.view(count * size, dim))
         grads = Gradients(to_h, torch.dot(to_logits, inners), expected)
         for group in tiling.large:
-            hear_backward(grads, upstream[0], h, scale, share, group, ctx.keep_self)
-        return grads.h, grads.scale, None if share is None else grads.share, None, None
+            attend_large_backward(grads, upstream[0], h, scale, share, group, ctx.keep_self)
+        to_share = None
+        if share is not None:
+            to_share = grads.share
+        return grads.h, grads.scale, to_share, None, None
