@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         SphuncError,
     )
     from sphunc.estimator import SphUnc
-    from sphunc.forecasting.forecast import Forecast
+    from sphunc.forecasting import Forecast
     from sphunc.hypergraph import Split, TemporalHypergraph, time_split
     from sphunc.interventions import CutGroup, CutLink, Do, Effect, Plan, Policy, ScaleLink, Shift, Stochastic
     from sphunc.io import from_frames, read_hif, read_tables, write_hif, write_tables
@@ -43,7 +43,7 @@ _HOME = {
     "DataError": "sphunc.errors",
     "Do": "sphunc.interventions",
     "Effect": "sphunc.interventions",
-    "Forecast": "sphunc.forecasting.forecast",
+    "Forecast": "sphunc.forecasting",
     "Forecaster": "sphunc.baselines",
     "InfluenceGraph": "sphunc.discovery",
     "MissingExtraError": "sphunc.errors",

@@ -17,21 +17,30 @@ from sphunc._checks import did_you_mean, seed_number, some_names, whole_number
 from sphunc._typing import Float, Tensor, Whole
 from sphunc.discovery import InfluenceGraph
 from sphunc.errors import ArgumentError, ArgumentTypeError, CheckpointError, DataError, NotFittedError
-from sphunc.forecasting.arguments import (
+from sphunc.forecasting import (
+    METRICS,
+    Forecast,
+    ProgressBar,
+    StageRecord,
+    TrainingSchema,
+    align,
     check_callbacks,
     check_data,
     check_device,
     check_folder,
+    decode_id,
+    decode_schema,
+    encode_id,
+    encode_schema,
+    has_bundle,
+    mean_score,
     origin_position,
+    read_bundle,
+    schema_of,
+    time_label,
     writable_folder,
+    write_bundle,
 )
-from sphunc.forecasting.calendar import time_label
-from sphunc.forecasting.forecast import Forecast
-from sphunc.forecasting.identifiers import decode_id, encode_id
-from sphunc.forecasting.progress import ProgressBar, StageRecord
-from sphunc.forecasting.schema import TrainingSchema, align, decode_schema, encode_schema, schema_of
-from sphunc.forecasting.scoring import METRICS, mean_score
-from sphunc.forecasting.storage import has_bundle, read_bundle, write_bundle
 from sphunc.hypergraph import Split, TemporalHypergraph, suspicions
 from sphunc.interventions import Effect, Plan, dowhy
 from sphunc.interventions.asking import system_of

@@ -25,7 +25,7 @@ def test_decimal_log_normalizer_has_twenty_decimals(dim, arb_truth):
 
 
 @pytest.mark.parametrize("dim", DIMS)
-def test_anchor_lies_beside_the_zero_and_knows_its_value(dim, arb_truth):
+def test_anchor_lies_near_the_zero_and_knows_its_value(dim, arb_truth):
     at = anchor.anchor(dim)
     exact = arb_truth.at(dim, at.kappa)["log_normalizer"]
     assert abs(at.value) <= anchor.CLOSE

@@ -30,11 +30,20 @@ from sphunc.baselines.temporal import (
 )
 from sphunc.baselines.training import TrainedNetwork, train_network
 from sphunc.errors import ArgumentError, CheckpointError, DataError, NotFittedError
-from sphunc.forecasting.arguments import check_data, check_device, origin_position
-from sphunc.forecasting.calendar import time_label
-from sphunc.forecasting.distribution import Categorical
-from sphunc.forecasting.schema import TrainingSchema, align, decode_schema, encode_schema, schema_of
-from sphunc.forecasting.storage import read_bundle, write_bundle
+from sphunc.forecasting import (
+    Categorical,
+    TrainingSchema,
+    align,
+    check_data,
+    check_device,
+    decode_schema,
+    encode_schema,
+    origin_position,
+    read_bundle,
+    schema_of,
+    time_label,
+    write_bundle,
+)
 from sphunc.hypergraph import Split, TemporalHypergraph, comembers
 
 BUNDLE = "baseline"

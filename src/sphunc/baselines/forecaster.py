@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sphunc._typing import Float, Int, Whole
 from sphunc.errors import ArgumentError
-from sphunc.forecasting.frames import probability_columns
+from sphunc.forecasting import probability_columns
 from sphunc.hypergraph import Split, TemporalHypergraph
 
 

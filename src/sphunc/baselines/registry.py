@@ -12,7 +12,7 @@ from sphunc._checks import did_you_mean
 from sphunc.baselines.baseline import BUNDLE
 from sphunc.baselines.forecaster import Forecaster
 from sphunc.errors import ArgumentError
-from sphunc.forecasting.storage import has_bundle, read_bundle
+from sphunc.forecasting import has_bundle, read_bundle
 
 FORECASTERS = MappingProxyType(
     {

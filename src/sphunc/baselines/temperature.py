@@ -24,7 +24,7 @@ from torch import Tensor
 from sphunc._typing import Float
 from sphunc.baselines.forecaster import predictive_entropy
 from sphunc.baselines.holdout import Targets
-from sphunc.forecasting.distribution import Categorical
+from sphunc.forecasting import Categorical
 
 NEUTRAL = math.log(math.e - 1.0)
 r""":math:`\beta_0`."""

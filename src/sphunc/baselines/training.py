@@ -27,8 +27,7 @@ from sphunc.baselines.temperature import (
 )
 from sphunc.baselines.temporal import Encoding, ForecastNetwork, LogProbabilities
 from sphunc.errors import ArgumentError
-from sphunc.forecasting.distribution import Categorical
-from sphunc.forecasting.training import TOTAL, TrainingEpoch, train
+from sphunc.forecasting import TOTAL, Categorical, TrainingEpoch, train
 from sphunc.hypergraph import TemporalHypergraph
 
 WEIGHTS_STREAM = 0

@@ -26,7 +26,7 @@ from sphunc.cli.demo_tables import (
 from sphunc.discovery import InfluenceGraph
 from sphunc.estimator import SphUnc
 from sphunc.evaluation import accuracy, base_rate, check_calibration, nll
-from sphunc.forecasting.forecast import Forecast
+from sphunc.forecasting import Forecast
 from sphunc.hypergraph import TemporalHypergraph, summarise
 from sphunc.interventions import Do, Effect
 from sphunc.io import read_tables, write_tables

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sphunc._typing import Float, Tensor
 from sphunc.discovery import InfluenceGraph
-from sphunc.forecasting.forecast import Forecast
+from sphunc.forecasting import Forecast
 from sphunc.interventions import Effect
 
 Score = tuple[str, float, float]

@@ -1,7 +1,16 @@
 """Who influences whom: the structure posterior, influence graphs, and their checks."""
 
+from sphunc.discovery.candidates import candidate_links
 from sphunc.discovery.checks.stability import InfluenceStability, influence_stability
 from sphunc.discovery.discover import discover
-from sphunc.discovery.graph import InfluenceGraph, Structures
+from sphunc.discovery.graph import ASSUMPTIONS, InfluenceGraph, Structures
 
-__all__ = ["InfluenceGraph", "InfluenceStability", "Structures", "discover", "influence_stability"]
+__all__ = [
+    "ASSUMPTIONS",
+    "InfluenceGraph",
+    "InfluenceStability",
+    "Structures",
+    "candidate_links",
+    "discover",
+    "influence_stability",
+]

@@ -14,7 +14,7 @@ from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Bool, Float, Int, Whole
 from sphunc.discovery.verdict import verdict
 from sphunc.errors import ArgumentError
-from sphunc.forecasting.frames import id_column
+from sphunc.forecasting import id_column
 
 if TYPE_CHECKING:
     import networkx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from sphunc.forecasting.schema import TrainingSchema
+from sphunc.forecasting import TrainingSchema
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.interventions.dowhy import Ask
 from sphunc.interventions.effects import Effect

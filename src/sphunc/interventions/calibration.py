@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from sphunc._typing import Float, Tensor
-from sphunc.forecasting.distribution import Categorical, PredictiveDistribution
+from sphunc.forecasting import Categorical, PredictiveDistribution
 
 ROUNDS = 12
 SMALLEST = 1e-9

@@ -18,7 +18,7 @@ import torch
 from sphunc._checks import did_you_mean, is_name, plain_scalar, some_names
 from sphunc._typing import Float, Tensor
 from sphunc.errors import ArgumentError, ArgumentTypeError, SphuncError
-from sphunc.forecasting.frames import id_column
+from sphunc.forecasting import id_column
 from sphunc.interventions.effects import Effect
 from sphunc.interventions.estimation import FEWEST_FOR_ERROR
 from sphunc.interventions.resolve import EntityIndex, class_that_reads_like

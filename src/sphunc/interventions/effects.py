@@ -11,9 +11,9 @@ import torch
 
 from sphunc._checks import did_you_mean, is_name, whole_number
 from sphunc._typing import Bool, Float, Tensor, Whole
-from sphunc.discovery.graph import ASSUMPTIONS
+from sphunc.discovery import ASSUMPTIONS
 from sphunc.errors import ArgumentError
-from sphunc.forecasting.frames import column_ends, id_column, probability_columns, time_column
+from sphunc.forecasting import column_ends, id_column, probability_columns, time_column
 from sphunc.interventions.values import Plan
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.forecasting.distribution import PredictiveDistribution
+from sphunc.forecasting import PredictiveDistribution
 from sphunc.hypergraph import Incidence
 from sphunc.interventions.resolve import ReferenceKind
 from sphunc.model.covariates import Covariates, FeatureHistory

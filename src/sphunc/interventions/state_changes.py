@@ -13,7 +13,7 @@ import torch
 from sphunc._typing import Float, Int, Tensor
 from sphunc.interventions.policies import policy_states
 from sphunc.interventions.resolve import StepInterventions
-from sphunc.sphere.sampling import draw
+from sphunc.sphere import draw
 
 
 def change_states(

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.forecasting.calendar import time_label
+from sphunc.forecasting import time_label
 from sphunc.interventions.abduction import COUPLING
 from sphunc.interventions.calibration import calibrate
 from sphunc.interventions.effects import Effect

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution
+from sphunc.forecasting import Categorical, Gaussian, PredictiveDistribution
 from sphunc.model.covariates import Covariates
 from sphunc.model.regression import (
     MultinomialProblem,

@@ -14,8 +14,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.forecasting.conformal import conformal_scores
-from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution, concatenate, pool
+from sphunc.forecasting import Categorical, Gaussian, PredictiveDistribution, concatenate, conformal_scores, pool
 from sphunc.model.axes import StateAxes, learn_axes, principal_axes, reduce_features
 from sphunc.model.base import BaseRegression, fit_base
 from sphunc.model.beliefs import (

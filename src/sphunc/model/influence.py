@@ -8,7 +8,7 @@ import torch
 
 from sphunc.discovery import InfluenceGraph
 from sphunc.errors import ArgumentError
-from sphunc.forecasting.identifiers import canonical_order
+from sphunc.forecasting import canonical_order
 from sphunc.model.fitting import FittedModel
 from sphunc.model.paper import FittedPaper
 

@@ -14,7 +14,7 @@ import torch
 
 from sphunc._typing import Tensor
 from sphunc.errors import CheckpointError
-from sphunc.forecasting.distribution import Categorical, Gaussian
+from sphunc.forecasting import Categorical, Gaussian
 from sphunc.model.axes import StateAxes
 from sphunc.model.base import BaseRegression, Standardiser
 from sphunc.model.beliefs import Support

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.forecasting.identifiers import canonical_order
-from sphunc.forecasting.schema import TrainingSchema
+from sphunc.forecasting import TrainingSchema, canonical_order
 from sphunc.hypergraph import Incidence, TemporalHypergraph, robust_limits, winsorise
 from sphunc.model.inputs import ModelInputs, read_inputs
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 import torch
 
 from sphunc._typing import Float, Tensor
-from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution
+from sphunc.forecasting import Categorical, Gaussian, PredictiveDistribution
 from sphunc.model.dynamics import minimise
 
 POINTS = 32

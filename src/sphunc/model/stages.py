@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sphunc.errors import CheckpointError
-from sphunc.forecasting.storage import has_bundle, read_bundle, remove_bundle, write_bundle
+from sphunc.forecasting import has_bundle, read_bundle, remove_bundle, write_bundle
 from sphunc.hypergraph import TemporalHypergraph, tensors
 from sphunc.model.persistence import put_together, take_apart
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.forecasting.distribution import PredictiveDistribution
+from sphunc.forecasting import PredictiveDistribution
 from sphunc.model.axes import StateAxes, learn_axes
 from sphunc.model.candidates import make_candidates
 from sphunc.model.dynamics import (

@@ -18,7 +18,7 @@ import torch
 from scipy.optimize import nnls
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.forecasting.distribution import Categorical, PredictiveDistribution
+from sphunc.forecasting import Categorical, PredictiveDistribution
 
 TEMPERATURES = tuple(math.exp(0.1 * k) for k in range(-5, 9))
 SLOPES = (0.0, 0.5, 1.0, 2.0)

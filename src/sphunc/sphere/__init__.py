@@ -5,6 +5,7 @@ from sphunc.sphere.concentration import concentration_from_gap, concentration_fr
 from sphunc.sphere.distribution import VonMisesFisher, unit_vector
 from sphunc.sphere.geometry import angle, exp_map, log_map, normalize, to_tangent, weighted_mean_direction
 from sphunc.sphere.radial import log_surface_area
+from sphunc.sphere.sampling import draw
 from sphunc.sphere.vmf import (
     kl_to_uniform,
     log_density,
@@ -24,6 +25,7 @@ __all__ = [
     "check_generator",
     "concentration_from_gap",
     "concentration_from_resultant",
+    "draw",
     "exp_map",
     "kl_to_uniform",
     "log_density",

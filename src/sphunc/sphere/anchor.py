@@ -98,7 +98,7 @@ def decimal_log_normalizer(dim: int, kappa: Decimal) -> Decimal:
     return nu * (nu + s).ln() - s + s.ln() / 2 - Decimal(dim - 1) / 2 * _log_two_pi() - series
 
 
-def _beside_the_zero(dim: int) -> tuple[float, Decimal]:
+def _near_zero(dim: int) -> tuple[float, Decimal]:
     """A float64 concentration within ``CLOSE`` of the zero and log C there.
 
     Newton steps with the leading term of A, from the left: log C is concave, so that they end on the right of the zero
@@ -117,7 +117,7 @@ def anchor(dim: int) -> Anchor:
     """The anchor of dimension ``dim``: some milliseconds, once."""
     with localcontext() as context:
         context.prec = DIGITS
-        kappa, value = _beside_the_zero(dim)
+        kappa, value = _near_zero(dim)
         width = kappa / SHARE
         steps = [Decimal(width) * Decimal(str(y)) for y in nodes(POINTS)]
         slopes = [(value - decimal_log_normalizer(dim, Decimal(kappa) + step)) / step for step in steps]

@@ -74,7 +74,7 @@ def concentration_from_resultant(resultant: Tensor, dim: int, *, validate: bool 
     if validate:
         allowed = "Mean resultant lengths lie in [0, 1); at 1 all observations coincide and kappa is infinite"
         check_range(given, "resultant", 0.0, _below_one(given.dtype), allowed)
-        _check_room(1 - given.detach().double(), given.dtype, dim)
+        _check_representable(1 - given.detach().double(), given.dtype, dim)
     return _Concentration.apply(given, dim, False)  # pyright: ignore[reportReturnType]
 
 
@@ -89,11 +89,11 @@ def concentration_from_gap(gap: Tensor, dim: int, *, validate: bool = True) -> F
     if validate:
         allowed = "1 - R lies in [1e-140, 1]; at 0 all observations coincide and kappa is infinite"
         check_range(given, "gap", SMALLEST_GAP, 1.0, allowed)
-        _check_room(given.detach().double(), given.dtype, dim)
+        _check_representable(given.detach().double(), given.dtype, dim)
     return _Concentration.apply(given, dim, True)  # pyright: ignore[reportReturnType]
 
 
-def _check_room(gap: Tensor, dtype: torch.dtype, dim: int) -> None:
+def _check_representable(gap: Tensor, dtype: torch.dtype, dim: int) -> None:
     """Refuse gaps so small that kappa, about D / 2(1 - R), leaves the type of the answer."""
     smallest = dim / (2 * torch.finfo(dtype).max)
     allowed = f"The answer would leave {dtype}, which takes 1 - R >= {smallest:.2g} at D = {dim}; pass a wider type"

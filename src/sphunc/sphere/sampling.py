@@ -170,7 +170,7 @@ def _explicit(x: Tensor, mu: Tensor, law: Envelope, generator: torch.Generator |
     return z
 
 
-def _room(shape: tuple[int, ...], like: Tensor) -> Tensor:
+def _sample_buffer(shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Memory for the samples; float64 on a CPU takes numpy's, which asks for huge pages and so faults less."""
     if like.device.type == "cpu" and like.dtype == torch.float64:
         return torch.from_numpy(np.empty(shape))
@@ -182,7 +182,7 @@ def draw(
 ) -> tuple[Float[Tensor, "sample law dim"], Float[Tensor, "sample law"]]:
     """``count`` samples of each law and their Moebius coordinate z (float64); no gradients, nothing checked."""
     laws, dim = mu.shape
-    x = _room((count, laws, dim), mu)
+    x = _sample_buffer((count, laws, dim), mu)
     fill = _explicit if dim <= EXPLICIT_TANGENT_DIM else _fused
     return x, fill(x, mu.detach(), envelope(kappa, dim), generator)
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from sphunc._typing import Bool, Float, Int
 from sphunc.baselines.baseline import Baseline, Document, Tensors
 from sphunc.baselines.holdout import HoldoutScheme, Targets, targets_of
-from sphunc.forecasting.schema import TrainingSchema
+from sphunc.forecasting import TrainingSchema
 from sphunc.hypergraph import TemporalHypergraph
 
 Outcomes = Int[Tensor, "time agent"]

@@ -15,7 +15,7 @@ from scipy import stats
 from torch import Tensor
 
 from sphunc._typing import Float, Links
-from sphunc.discovery.candidates import candidate_links
+from sphunc.discovery import candidate_links
 
 RIDGE = 1e-3
 """Of the mean square of the candidates; these may be more than there are rows."""

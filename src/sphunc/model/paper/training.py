@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sphunc._typing import Bool, Float
 from sphunc.errors import ArgumentError, DataError
-from sphunc.forecasting.training import TrainingEpoch, train
+from sphunc.forecasting import TrainingEpoch, train
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.paper.config import PaperConfig
 from sphunc.model.paper.holdout import hold_out
