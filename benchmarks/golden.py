@@ -392,6 +392,8 @@ def _figures(golden: GoldenSet, rows: Rows, model: Any | None, *, effects: bool,
         figures |= compare_losses(mine, others, rows.agent)
     if found.prediction.probabilities is not None:
         figures |= calibration(found.prediction.probabilities, rows.outcome)
+    else:
+        figures["nll_normal"] = float(found.prediction.nll(rows.outcome).mean())
     figures |= error_ranking(found, rows.outcome)
     if found.covered is not None:
         figures |= {"coverage": float(found.covered.mean()), "set_size": found.set_size}
