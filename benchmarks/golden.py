@@ -160,9 +160,13 @@ def forecast(model: Any, data: TemporalHypergraph, position: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ModelRows:
-    """Forecasts of the test rows: prediction, ``total``, and whether set or interval holds the outcome."""
+    """Forecasts of the test rows: prediction, ``total``, and whether set or interval holds the outcome.
+
+    ``loss`` is the negative log-likelihood of the model's own density: numbers may have outliers.
+    """
 
     prediction: Prediction
+    loss: np.ndarray
     total: np.ndarray
     covered: np.ndarray | None
     set_size: float | None
@@ -172,6 +176,7 @@ def model_rows(model: Any, golden: GoldenSet, rows: Rows) -> ModelRows:
     """Forecast every test origin and pick the rows to be compared."""
     prediction: dict[str, list[np.ndarray]] = {"probabilities": [], "mean": [], "variance": []}
     total = []
+    losses = []
     covered = []
     sizes = []
     for origin in golden.test_origins:
@@ -188,14 +193,20 @@ def model_rows(model: Any, golden: GoldenSet, rows: Rows) -> ModelRows:
         else:
             prediction["mean"].append(_array(found.mean)[chosen, 0])
             prediction["variance"].append(_array(found.variance)[chosen, 0])
+            density = found.distribution.select(torch.from_numpy(chosen))
+            losses.append(_array(density.nll(torch.from_numpy(outcome).unsqueeze(1))))
             if found.interval is not None:
                 ends = _array(found.interval)[chosen, 0]
                 covered.append((ends[:, 0] <= outcome) & (outcome <= ends[:, 1]))
                 sizes.append(ends[:, 1] - ends[:, 0])
-    stacked = {name: np.concatenate(parts) for name, parts in prediction.items() if parts}
+    stacked = Prediction(**{name: np.concatenate(parts) for name, parts in prediction.items() if parts})
+    loss = stacked.nll(rows.outcome)
+    if losses:
+        loss = np.concatenate(losses)
     has_sets = len(covered) == len(golden.test_origins)
     return ModelRows(
-        Prediction(**stacked),
+        stacked,
+        loss,
         np.concatenate(total),
         np.concatenate(covered) if has_sets else None,
         float(np.concatenate(sizes).mean()) if has_sets else None,
@@ -373,7 +384,7 @@ def _figures(golden: GoldenSet, rows: Rows, model: Any | None, *, effects: bool,
         figures["oracle"] = float(Prediction(probabilities=np.concatenate(chosen)).nll(rows.outcome).mean())
     if found is None:
         return figures
-    mine = found.prediction.nll(rows.outcome)
+    mine = found.loss
     figures["systems"][MODEL] = {"nll": float(mine.mean())}
     figures["losses"] = [round(value, 6) for value in mine.tolist()]
     figures["row_agents"] = rows.agent.tolist()
@@ -381,6 +392,8 @@ def _figures(golden: GoldenSet, rows: Rows, model: Any | None, *, effects: bool,
         figures |= compare_losses(mine, others, rows.agent)
     if found.prediction.probabilities is not None:
         figures |= calibration(found.prediction.probabilities, rows.outcome)
+    else:
+        figures["nll_normal"] = float(found.prediction.nll(rows.outcome).mean())
     figures |= error_ranking(found, rows.outcome)
     if found.covered is not None:
         figures |= {"coverage": float(found.covered.mean()), "set_size": found.set_size}

@@ -1,6 +1,9 @@
 """Turn the JSON of `golden.py` and `core.py` into the page of results in the documentation.
 
-    python benchmarks/results.py GOLDEN.json [--core CORE.json] [--out docs/results/golden.md]
+    python benchmarks/results.py GOLDEN.json [--fresh FRESH.json] [--core CORE.json] [--out docs/results/golden.md]
+
+``--fresh`` names a run on draws of panels that were not looked at while the model was made; they have a section of
+their own.
 
 Nothing is computed anew: every figure stands in the files. The best negative log-likelihood of a set is in bold,
 whichever system has it. Lines of the page stay below 120 characters.
@@ -22,6 +25,8 @@ KINDS = {"panel": "Panels", "real": "Real data", "world": "Worlds"}
 CLEAR = 2.0
 """Paired standard errors from which on a difference is called one."""
 LEAST_AUROC_DIFFERENCE = -0.01
+LEAST_DIFFERENCE = 0.0005
+"""Nats from which on the NLL with a normal density is told."""
 CORE_ROWS = {
     "hide": "All but the last observation of an agent hidden",
     "age": "Last observed k times ago",
@@ -41,7 +46,8 @@ information: features, last outcomes, own history, co-members' means, level and 
 penalties, trees, blocks of columns and temperature on rolling origins of the training data.
 
 - **NLL**: mean negative log-likelihood of held-out outcomes, in nats; the lowest of a set is in bold. Numbers have
-  densities, so that their NLL may be negative.
+  densities, so that their NLL may be negative. The other systems have normal densities; that of SphUnc may have
+  outliers, and its NLL with a normal density is told where it differs.
 - **gap**: NLL of SphUnc less that of the best other system, chosen on the same outcomes, with its standard error
   (paired, clustered by agent). Negative: SphUnc is better.
 - **ECE**: expected calibration error in 15 bins, beside the **floor**, the mean that a perfectly calibrated forecaster
@@ -135,6 +141,12 @@ def summary_lines(sets: Figures) -> list[str]:
     if others:
         mean = sum(found["gap"] for found in others.values()) / len(others)
         lines.append(f"- Mean gap over panels and real data: {mean:+.4f} nats.")
+    told = [
+        name
+        for name, found in judged.items()
+        if abs(found.get("nll_normal", _own(found)) - _own(found)) > LEAST_DIFFERENCE
+    ]
+    lines += [f"- NLL of SphUnc with a normal density: {name} {judged[name]['nll_normal']:.3f}." for name in told]
     checked = [found["ece_inside"] for found in judged.values() if "ece_inside" in found]
     if checked:
         lines.append(f"- ECE inside the band of perfect calibration: {sum(checked)} of {len(checked)}.")
@@ -153,6 +165,10 @@ def summary_lines(sets: Figures) -> list[str]:
     if failed:
         lines.append(f"- Failed: {listed(failed)}.")
     return wrapped(lines)
+
+
+def _own(found: Figures) -> float:
+    return found["systems"][MODEL]["nll"]
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -204,10 +220,14 @@ def core_lines(figures: Figures) -> list[str]:
     return lines
 
 
-def page(golden: Figures, core: Figures | None = None) -> str:
-    """The whole page."""
-    sets = golden["sets"]
-    lines = [HEAD, "## In short", "", *summary_lines(sets)]
+def set_lines(sets: Figures, level: str = "##") -> list[str]:
+    """Tables of all sets, by kind.
+
+    Args:
+        sets: figures by name.
+        level: of the headings, in Markdown.
+    """
+    lines: list[str] = []
     parts: tuple[tuple[str, Sequence[str], Callable[[Figures], list[list[str]]]], ...] = (
         ("Negative log-likelihood", ("set", *SYSTEMS, "gap (error)"), nll_rows),
         (
@@ -217,15 +237,40 @@ def page(golden: Figures, core: Figures | None = None) -> str:
         ),
     )
     for title, head, rows_of in parts:
-        lines += ["", f"## {title}"]
+        lines += ["", f"{level} {title}"]
         for kind, heading in KINDS.items():
             rows = rows_of({name: found for name, found in sets.items() if name.startswith(f"{kind}/")})
             if rows:
-                lines += ["", f"### {heading}: {title[:1].lower()}{title[1:]}", *table(head, rows)]
+                lines += ["", f"{level}# {heading}: {title[:1].lower()}{title[1:]}", *table(head, rows)]
+    return lines
+
+
+def fresh_lines(sets: Figures) -> list[str]:
+    """The section on draws that nothing was chosen on."""
+    words = wrapped([FRESH_WORDS])
+    lines = ["", "## Fresh draws", "", *(line.strip() for line in words), "", *summary_lines(sets)]
+    return lines + [
+        line.replace("### ", "### Fresh draws: ", 1) if line.startswith("### ") else line
+        for line in set_lines(sets, "###")
+    ]
+
+
+def page(golden: Figures, core: Figures | None = None, fresh: Figures | None = None) -> str:
+    """The whole page.
+
+    Args:
+        golden: what `golden.py` wrote.
+        core: what `core.py` wrote.
+        fresh: what `golden.py` wrote of draws that nothing was chosen on.
+    """
+    sets = golden["sets"]
+    lines = [HEAD, "## In short", "", *summary_lines(sets), *set_lines(sets)]
     rows = world_rows(sets)
     if rows:
         head = ("set", "oracle", "share", "AUPRC", "P@10", "slope, 1", "slope, 3", "TV, 1", "TV, 3")
         lines += ["", "## Worlds: links and effects against the truth", "", *WORLD_WORDS, *table(head, rows)]
+    if fresh is not None:
+        lines += fresh_lines(fresh["sets"])
     if core is not None:
         lines += ["", "## Uncertainty, cost and robustness", *core_lines(core)]
     text = "\n".join(lines)
@@ -234,6 +279,10 @@ def page(golden: Figures, core: Figures | None = None) -> str:
     return text.rstrip() + "\n"
 
 
+FRESH_WORDS = (
+    "Draws 0 and 1 of the panels, and the real data, were looked at while the model was made. These draws of the same "
+    "processes were not: no setting was chosen on them."
+)
 WORLD_WORDS = (
     "Share: of the way from the best other system to the oracle, which knows the true states, in NLL. AUPRC and P@10",
     "of links among all co-members. Slope of estimated on true effects and total variation (TV) to the true",
@@ -246,12 +295,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("golden", help="JSON that golden.py wrote")
     parser.add_argument("--core", help="JSON that core.py wrote")
+    parser.add_argument("--fresh", help="JSON that golden.py wrote of draws that nothing was chosen on")
     parser.add_argument("--out", default="docs/results/golden.md", help="page to write")
     options = parser.parse_args()
     core = read(options.core) if options.core else None
+    fresh = read(options.fresh) if options.fresh else None
     out = Path(options.out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page(read(options.golden), core))
+    out.write_text(page(read(options.golden), core, fresh))
     print(f"wrote {out}")
 
 

@@ -366,6 +366,7 @@ class SphUnc:
             kappa=prepared.restore(found.kappa).cpu(),
             scores=model.scores.cpu(),
             held_out=model.held_out,
+            tails=model.tails,
             **values,
             **common,
         )

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from sphunc.forecasting.distribution import SMALLEST_LOG_PROBABILITY, Categorical, Gaussian, concatenate, pool
+from sphunc.forecasting.distribution import SMALLEST_LOG_PROBABILITY, Categorical, Gaussian, Tails, concatenate, pool
 
 
 def numbers(*shape, seed=0):
@@ -125,3 +125,30 @@ def test_pools_of_two_kinds_are_refused():
 
 def test_entropy_of_a_uniform_distribution():
     assert float(Categorical(torch.full((1, 8), -math.log(8.0))).entropy) == pytest.approx(math.log(8.0))
+
+
+@pytest.mark.parametrize("tails", [Tails(0.1, 10.0), Tails(0.2, 2.0), Tails(0.01, 20.0)])
+def test_outliers_leave_mean_and_variance_and_make_a_mixture_of_two_normals(tails):
+    deviation = (1 - tails.share + tails.share * tails.ratio**2) ** -0.5
+    mixture = torch.distributions.MixtureSameFamily(
+        torch.distributions.Categorical(torch.tensor([1 - tails.share, tails.share]).double()),
+        torch.distributions.Normal(0.0, torch.tensor([deviation, tails.ratio * deviation]).double()),
+    )
+    assert float(mixture.variance) == pytest.approx(1.0)
+    error = torch.linspace(-12, 12, 101).double()
+    torch.testing.assert_close(tails.nll(error), -mixture.log_prob(error))
+    sample = mixture.sample((200_000,))
+    assert tails.entropy == pytest.approx(float(-mixture.log_prob(sample).mean()), abs=0.02)
+    plain = gaussian(5)
+    heavy = Gaussian(plain.mean, plain.variance, tails)
+    outcome = numbers(5, 2, seed=3)
+    reference = mixture.log_prob((outcome - plain.mean) / plain.variance.sqrt()) - 0.5 * plain.variance.log()
+    torch.testing.assert_close(heavy.nll(outcome), -reference.sum(-1))
+    kept = heavy.tempered(torch.full((5,), 2.0).double()).select(torch.tensor([1, 3]))
+    assert kept.tails == tails
+    torch.testing.assert_close(kept.variance, 4 * plain.variance[[1, 3]])
+    assert concatenate([heavy, kept]).tails == tails
+
+
+def test_entropy_of_tails_meets_the_normal_one():
+    assert Tails(1e-9, 1.5).entropy == pytest.approx(Tails().entropy, abs=1e-6)

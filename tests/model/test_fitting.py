@@ -100,6 +100,20 @@ def few_values():
     return with_masks(inputs, keep, keep_y)
 
 
+def few_numbers():
+    """So few that held-out totals differ by rounding alone."""
+    inputs = world(times=7, numbers=2, agents=20, size=4)
+    keep = torch.rand(inputs.x.shape, generator=torch.Generator().manual_seed(1)) < 0.2
+    keep_y = torch.rand(inputs.y_mask.shape, generator=torch.Generator().manual_seed(2)) < 0.2
+    return with_masks(inputs, keep, keep_y)
+
+
+def observed_once():
+    inputs = world(times=6)
+    once = torch.arange(6).unsqueeze(1) == torch.arange(N) % 6
+    return with_masks(inputs, y_mask=once)
+
+
 def one_group():
     return replace(world(), groups=meetings(5, N))
 
@@ -141,6 +155,12 @@ PANELS = {
     "memberships without weight": weightless,
     "joining late": joining_late,
     "few values": few_values,
+    "few numbers": few_numbers,
+    "an outcome once per agent": observed_once,
+    "eighteen classes": lambda: world(classes=18),
+    "features of extreme scales": lambda: replace(world(), x=world().x * torch.tensor([1e30, 1e-30, 1.0]).double()),
+    "features that are never observed": lambda: with_masks(world(), torch.zeros(5, N, 3, dtype=torch.bool)),
+    "two agents": lambda: world(agents=2, size=2, times=8, classes=2),
     "three agents": lambda: world(agents=3),
     "one agent": lambda: world(agents=1, size=1),
 }
@@ -188,6 +208,7 @@ QUICK_LOOK = {
     "two numbers, two times",
     "no outcome at a time",
     "groups of one",
+    "few numbers",
 }
 """The panels of every run; all of them run in CI."""
 

@@ -162,6 +162,7 @@ def test_gaussian_is_ridge_regression_on_augmented_rows():
     z, _, penalty, weight = problem()
     target = draw(ROWS, 2, seed=5)
     found, inverse = fit_gaussian(z, target, penalty, weight)
+    assert inverse.is_contiguous()  # so that a file gives back the same products to the last bit
     ridge = torch.diag(torch.cat([penalty, torch.tensor([INTERCEPT_PENALTY]).double()]).sqrt())
     design = torch.cat([with_intercept(z) * weight.sqrt().unsqueeze(1), ridge])
     wanted = torch.cat([target * weight.sqrt().unsqueeze(1), torch.zeros(COLUMNS + 1, 2).double()])

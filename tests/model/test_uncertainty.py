@@ -1,12 +1,13 @@
 """Fusion is monotone, temperatures act only where they clearly help, errors are those of a bootstrap."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from scipy.optimize import nnls
 
-from sphunc.forecasting.distribution import Categorical, Gaussian
+from sphunc.forecasting.distribution import NORMAL, Categorical, Gaussian, Tails
 from sphunc.model.uncertainty import (
     Fusion,
     HeldOut,
@@ -14,6 +15,7 @@ from sphunc.model.uncertainty import (
     aleatoric_variance,
     clustered_error,
     fit_fusion,
+    fit_tails,
     fit_temperature,
     passes_gate,
 )
@@ -203,3 +205,34 @@ def test_numbers_are_widened_too():
     temperature = fit_temperature(narrow, torch.ones(600).double(), rows)
     assert math.exp(temperature.level) == pytest.approx(2.0, rel=0.12)
     assert temperature.slope == 0.0
+
+
+def number_errors(error):
+    """Forecasts of 0 with variance 1, and the rows whose outcomes are the errors."""
+    zero = torch.zeros_like(error).unsqueeze(1)
+    rows = HeldOut(torch.arange(len(error)) % 100, torch.arange(len(error)) * 2 // len(error), error.unsqueeze(1))
+    return Gaussian(zero, torch.ones_like(zero)), rows
+
+
+def test_jumps_give_tails_and_normal_errors_none():
+    error = draw(600, seed=1)
+    assert fit_tails(*number_errors(error), errors=4.0) == NORMAL
+    jumped = uniform(600, seed=2) < 0.1
+    error = torch.where(jumped, 3.0, 0.3) * error
+    distribution, rows = number_errors(error)
+    tails = fit_tails(distribution, rows, errors=4.0)
+    assert tails == Tails(0.1, 10.0)
+    gain = distribution.nll(rows.outcome) - replace(distribution, tails=tails).nll(rows.outcome)
+    assert float(gain.mean()) > 0.4
+
+
+def test_classes_and_too_few_numbers_have_normal_tails():
+    distribution, rows = sharp_forecasts(rows=60)
+    assert fit_tails(distribution, rows, errors=2.0) == NORMAL
+    assert fit_tails(*number_errors(draw(0)), errors=2.0) == NORMAL
+
+
+def test_totals_that_differ_by_rounding_steer_no_temperature():
+    distribution, rows = sharp_forecasts(factor=2.0)
+    rounded = 0.3 + 1e-14 * uniform(len(rows))
+    assert fit_temperature(distribution, rounded, rows).slope == 0.0

@@ -33,6 +33,17 @@ def test_links_within_their_error_add_nothing_that_can_be_seen(snare_model):
     assert "links add nothing to the forecast that can be seen" in describe_fit(fitted(snare_model, rows=rows))
 
 
+def test_states_that_help_only_with_their_links_are_not_said_to_lose(snare_model):
+    rows = (
+        ROWS[0],
+        ComparisonRow("covariates + states", 1.1, -0.1, 0.02),
+        ComparisonRow(ROWS[2].model, 0.9, 0.2, 0.02),
+    )
+    found = describe_fit(fitted(snare_model, rows=rows))
+    assert "only together with their links" in found
+    assert "-0.1" not in found
+
+
 def test_states_without_weight_are_left_out(snare_model):
     found = describe_fit(fitted(snare_model, weight=0.0))
     assert found.startswith("states add nothing that can be seen to a regression on the same covariates")

@@ -10,7 +10,15 @@ from sphunc.forecasting.arguments import (
 )
 from sphunc.forecasting.calendar import time_label
 from sphunc.forecasting.conformal import conformal_scores
-from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution, concatenate, pool
+from sphunc.forecasting.distribution import (
+    NORMAL,
+    Categorical,
+    Gaussian,
+    PredictiveDistribution,
+    Tails,
+    concatenate,
+    pool,
+)
 from sphunc.forecasting.forecast import Forecast
 from sphunc.forecasting.frames import column_ends, id_column, probability_columns, time_column
 from sphunc.forecasting.identifiers import canonical_order, decode_id, encode_id
@@ -22,6 +30,7 @@ from sphunc.forecasting.training import TOTAL, TrainingEpoch, train
 
 __all__ = [
     "METRICS",
+    "NORMAL",
     "TOTAL",
     "Categorical",
     "Forecast",
@@ -29,6 +38,7 @@ __all__ = [
     "PredictiveDistribution",
     "ProgressBar",
     "StageRecord",
+    "Tails",
     "TrainingEpoch",
     "TrainingSchema",
     "align",

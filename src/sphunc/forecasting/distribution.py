@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -60,22 +60,70 @@ class Categorical:
         return Categorical(self.log_probabilities[index])
 
 
+@dataclass(frozen=True)
+class Tails:
+    r"""Standard deviation 1 with outliers: a share of errors comes from a wider normal (Tukey 1960).
+
+    .. math:: (1 - \epsilon) N(0, a^2) + \epsilon N(0, r^2 a^2), \qquad
+              a^2 = 1 / (1 - \epsilon + \epsilon r^2)
+
+    Mean and variance are those of the standard normal, whatever the tails.
+
+    Attributes:
+        share: :math:`\epsilon`, 0 for the normal distribution.
+        ratio: r, deviation of outliers over that of the others.
+    """
+
+    share: float = 0.0
+    ratio: float = 1.0
+
+    @property
+    def is_normal(self) -> bool:
+        """True without outliers."""
+        return self.share == 0.0
+
+    def nll(self, error: Tensor) -> Tensor:
+        """Negative log density of standardised errors, of any shape."""
+        if self.is_normal:
+            return 0.5 * (error.square() + math.log(2 * math.pi))
+        variance = 1.0 / (1.0 - self.share + self.share * self.ratio**2)
+        parts = []
+        for share, spread in ((1.0 - self.share, variance), (self.share, variance * self.ratio**2)):
+            parts.append(math.log(share) - 0.5 * (error.square() / spread + math.log(2 * math.pi * spread)))
+        return -torch.logaddexp(parts[0], parts[1])
+
+    @property
+    def entropy(self) -> float:
+        """Differential entropy in nats; by quadrature where there are outliers."""
+        if self.is_normal:
+            return 0.5 * math.log(2 * math.pi * math.e)
+        # Eight deviations of the outliers; a sinh grid is dense where the ordinary errors lie.
+        error = torch.linspace(-math.asinh(8e3), math.asinh(8e3), 20_001, dtype=torch.float64).sinh() / 1e3
+        nll = self.nll(error * self.ratio)
+        return float(torch.trapezoid(torch.exp(-nll) * nll, error * self.ratio))
+
+
+NORMAL = Tails()
+
+
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """Means and variances of K numbers, independent given the forecast.
+    """Means and variances of K numbers, independent given the forecast; maybe with outliers.
 
     Attributes:
         mean: ``[*, K]``.
         variance: ``[*, K]``.
+        tails: of the standardised errors.
     """
 
     mean: Float[Tensor, "*batch number"]
     variance: Float[Tensor, "*batch number"]
+    tails: Tails = NORMAL
 
     @property
     def entropy(self) -> Float[Tensor, "*batch"]:
         """Differential entropy in nats, summed over the numbers."""
-        return 0.5 * (self.variance.log() + math.log(2 * math.pi * math.e)).sum(-1)
+        return (0.5 * self.variance.log() + self.tails.entropy).sum(-1)
 
     @property
     def confidence(self) -> Float[Tensor, "*batch"]:
@@ -84,8 +132,8 @@ class Gaussian:
 
     def nll(self, outcome: Float[Tensor, "*batch number"]) -> Float[Tensor, "*batch"]:
         """Negative log-likelihood of numbers ``[*, K]``, summed over them."""
-        squared = (outcome - self.mean).square() / self.variance
-        return 0.5 * (squared + self.variance.log() + math.log(2 * math.pi)).sum(-1)
+        error = (outcome - self.mean) / self.variance.sqrt()
+        return (self.tails.nll(error) + 0.5 * self.variance.log()).sum(-1)
 
     def squared_error(self, outcome: Float[Tensor, "*batch number"]) -> Float[Tensor, "*batch"]:
         """Mean squared error over the numbers."""
@@ -93,23 +141,24 @@ class Gaussian:
 
     def tempered(self, temperature: Float[Tensor, "*batch"]) -> Gaussian:
         """Return the same means with deviations multiplied by the temperature."""
-        return Gaussian(self.mean, self.variance * temperature.square().unsqueeze(-1))
+        return replace(self, variance=self.variance * temperature.square().unsqueeze(-1))
 
     def select(self, index: Tensor) -> Gaussian:
         """Return the rows of an index or mask."""
-        return Gaussian(self.mean[index], self.variance[index])
+        return replace(self, mean=self.mean[index], variance=self.variance[index])
 
 
 PredictiveDistribution = Categorical | Gaussian
 
 
 def concatenate(parts: Sequence[PredictiveDistribution]) -> PredictiveDistribution:
-    """Join distributions of one kind along their first axis."""
+    """Join distributions of one kind, and of the same tails, along their first axis."""
     first = parts[0]
     if isinstance(first, Categorical):
         return Categorical(torch.cat([p.log_probabilities for p in parts if isinstance(p, Categorical)]))
     gaussians = [p for p in parts if isinstance(p, Gaussian)]
-    return Gaussian(torch.cat([p.mean for p in gaussians]), torch.cat([p.variance for p in gaussians]))
+    mean = torch.cat([p.mean for p in gaussians])
+    return Gaussian(mean, torch.cat([p.variance for p in gaussians]), gaussians[0].tails)
 
 
 def pool(first: PredictiveDistribution, second: PredictiveDistribution, weight: float) -> PredictiveDistribution:
@@ -117,7 +166,7 @@ def pool(first: PredictiveDistribution, second: PredictiveDistribution, weight: 
 
     .. math:: \log p = (1 - \alpha) \log p_1 + \alpha \log p_2 + \text{const}
 
-    For Gaussians precisions are averaged. Genest and Zidek (1986).
+    For Gaussians precisions are averaged; the result has normal tails. Genest and Zidek (1986).
 
     Args:
         first: :math:`p_1`.

@@ -12,7 +12,7 @@ import torch
 from sphunc._typing import Bool, Float, Tensor
 from sphunc.errors import ArgumentError
 from sphunc.forecasting.conformal import CAVEATS, conformal_intervals, conformal_sets, conformal_threshold
-from sphunc.forecasting.distribution import Categorical, Gaussian, PredictiveDistribution
+from sphunc.forecasting.distribution import NORMAL, Categorical, Gaussian, PredictiveDistribution, Tails
 from sphunc.forecasting.frames import column_ends, id_column, probability_columns
 
 
@@ -41,6 +41,8 @@ class Forecast:
         held_out: what these were: "origins", "agents" or "nothing".
         coverage: that :attr:`set` or :attr:`interval` are for; None unless asked for.
         outcome_names: K names, for numbers; empty if they have none.
+        tails: of the errors of numbers: normal, or with a share of outliers where held-out errors
+            have them. Mean and variance hold either way.
         kappa: concentration of the belief about each agent's state ``[N]``.
     """
 
@@ -61,6 +63,7 @@ class Forecast:
     variance: Tensor | None = None
     coverage: float | None = None
     outcome_names: tuple[str, ...] = ()
+    tails: Tails = NORMAL
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -77,7 +80,7 @@ class Forecast:
             return Categorical(self.probabilities.log())
         assert self.mean is not None
         assert self.variance is not None
-        return Gaussian(self.mean, self.variance)
+        return Gaussian(self.mean, self.variance, self.tails)
 
     @property
     def confidence(self) -> Float[Tensor, " agent"]:

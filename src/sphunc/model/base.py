@@ -32,8 +32,9 @@ LAST_SCALES = (0.1, 10.0, 1000.0)
 """Factors of the penalty of the last outcome, tried apart from the others."""
 POPULATION_SCALES = (30.0, 1.0)
 """Factors of the penalty of the population block, which is closed unless one of them is clearly better."""
-HALF_LIVES = (math.inf, 8.0, 2.0, 1.0)
-"""Times after which a training row counts half; infinite unless held-out rows clearly say otherwise."""
+HALF_LIVES = (math.inf, 8.0, 2.0, 1.0, 0.5)
+"""Times after which a training row counts half; infinite unless held-out rows clearly say otherwise. Shortly after a
+change of regime all but the last few times teach what is over."""
 FOLD_HALF_LIFE = 3.0
 """Times after which a held-out row counts half in these choices: the near past resembles the future most."""
 FIRST_PENALTY = 30.0

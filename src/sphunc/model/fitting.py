@@ -14,7 +14,16 @@ from typing import Protocol, TypeVar, runtime_checkable
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.forecasting import Categorical, Gaussian, PredictiveDistribution, concatenate, conformal_scores, pool
+from sphunc.forecasting import (
+    NORMAL,
+    Categorical,
+    Gaussian,
+    PredictiveDistribution,
+    Tails,
+    concatenate,
+    conformal_scores,
+    pool,
+)
 from sphunc.model.axes import StateAxes, learn_axes, principal_axes, reduce_features
 from sphunc.model.base import BaseRegression, fit_base
 from sphunc.model.beliefs import (
@@ -40,6 +49,7 @@ from sphunc.model.uncertainty import (
     aleatoric_variance,
     clustered_error,
     fit_fusion,
+    fit_tails,
     fit_temperature,
     passes_gate,
 )
@@ -211,6 +221,7 @@ class FittedModel:
         held_out: what was held out: "origins", "agents" or "nothing".
         comparison: nested models on held-out outcomes.
         quick: True for the base alone.
+        tails: of the errors of numbers.
     """
 
     predictor: Predictor
@@ -222,6 +233,7 @@ class FittedModel:
     held_out: str
     comparison: tuple[ComparisonRow, ...]
     quick: bool = False
+    tails: Tails = NORMAL
 
     @property
     def num_axes(self) -> int:
@@ -241,7 +253,10 @@ class FittedModel:
             states = predictor.states.for_agents(place)
             predictor = replace(predictor, states=states)
         parts = predictor.parts(inputs, predictor.covariates(inputs), inputs.num_times - 1)
-        return combine(parts, self.weight, self.fusion, self.temperature, max(2, self.num_axes))
+        found = combine(parts, self.weight, self.fusion, self.temperature, max(2, self.num_axes))
+        if isinstance(found.distribution, Gaussian):
+            found = replace(found, distribution=replace(found.distribution, tails=self.tails))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -693,7 +708,8 @@ def _calibrated(
     tempered = pooled.tempered(temperature.of(total))
     scores = conformal_scores(tempered, held.held.outcome, held.held.block).sort().values
     comparison = _compare(held, weight, final)
-    return FittedModel(final, one_step, weight, fusion, temperature, scores, held_out, comparison)
+    tails = fit_tails(tempered, held.held, NUMBER_GATE)
+    return FittedModel(final, one_step, weight, fusion, temperature, scores, held_out, comparison, tails=tails)
 
 
 def _compare(held: HeldOutForecasts, weight: float, final: Predictor) -> tuple[ComparisonRow, ...]:

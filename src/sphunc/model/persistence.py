@@ -14,7 +14,7 @@ import torch
 
 from sphunc._typing import Tensor
 from sphunc.errors import CheckpointError
-from sphunc.forecasting import Categorical, Gaussian
+from sphunc.forecasting import Categorical, Gaussian, Tails
 from sphunc.model.axes import StateAxes
 from sphunc.model.base import BaseRegression, Standardiser
 from sphunc.model.beliefs import Support
@@ -49,6 +49,7 @@ CLASSES: dict[str, Callable[..., object]] = {
         StateModel,
         StructurePosterior,
         Support,
+        Tails,
         Temperature,
     )
 }

@@ -185,7 +185,8 @@ def fit_gaussian(
     design = with_intercept(z)
     weighted = design * weight.unsqueeze(1)
     gram = design.mT @ weighted + torch.diag(_penalties(penalty))
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+    # Rows first, as a file gives it back: products in another order would differ in the last bit.
+    inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram)).contiguous()
     return inverse @ (weighted.mT @ target), inverse
 
 

@@ -1,4 +1,4 @@
-r"""Aleatoric part, monotone fusion and temperature; all learned on held-out outcomes.
+r"""Aleatoric part, monotone fusion, temperature and tails; all learned on held-out outcomes.
 
 .. math:: U_{total} = g_\omega(U_{epi}, U_{alea}) = \omega_0 + \omega_1 U_{epi} + \omega_2 U_{alea}, \qquad
           \omega_1, \omega_2 \ge 0
@@ -12,20 +12,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from scipy.optimize import nnls
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.forecasting import Categorical, PredictiveDistribution
+from sphunc.forecasting import NORMAL, Categorical, Gaussian, PredictiveDistribution, Tails
 
 TEMPERATURES = tuple(math.exp(0.1 * k) for k in range(-5, 9))
 SLOPES = (0.0, 0.5, 1.0, 2.0)
+STEEPNESS = 0.2
+"""Change of log temperature with one deviation of the total, at slope 1."""
+OUTLIER_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
+OUTLIER_RATIOS = (2.0, 3.0, 5.0, 10.0, 20.0)
 LEAST_EPISTEMIC_WEIGHT = 1e-3
 """Weight of the epistemic part that is always there, relative to the spread of the aleatoric one."""
 LEAST_ALEATORIC_WEIGHT = 1e-2
 LEAST_SPREAD = 1e-9
+"""Deviation of uncertainties below which they are alike up to rounding."""
 FUSION_GATE = 2.0
 """Standard errors by which the epistemic part must explain held-out residuals better."""
 
@@ -204,13 +209,38 @@ def fit_temperature(distribution: PredictiveDistribution, total: Float[Tensor, "
     spread = float(total.std()) if len(total) > 1 else 0.0
     best = Temperature(centre=centre)
     best_loss = float(before.mean()) if len(before) else 0.0
+    slopes = (0.0,)
+    if spread > LEAST_SPREAD:
+        slopes = tuple(STEEPNESS * slope / spread for slope in SLOPES)
     for level in TEMPERATURES:
-        for slope in SLOPES:
-            steep = slope / spread * 0.2 if spread > 0 else 0.0
-            candidate = Temperature(math.log(level), steep, centre)
+        for slope in slopes:
+            candidate = Temperature(math.log(level), slope, centre)
             loss = float(distribution.tempered(candidate.of(total)).nll(held.outcome).mean())
             if loss < best_loss:
                 best = candidate
                 best_loss = loss
     gain = before - distribution.tempered(best.of(total)).nll(held.outcome)
     return best if passes_gate(gain, held) else Temperature(centre=centre)
+
+
+def fit_tails(distribution: PredictiveDistribution, held: HeldOut, errors: float) -> Tails:
+    """Tails that fit held-out numbers best, if outliers pass the gate; else normal ones.
+
+    Args:
+        distribution: held-out forecasts.
+        held: the rows.
+        errors: standard errors of the gate.
+    """
+    if not isinstance(distribution, Gaussian):
+        return NORMAL
+    before = distribution.nll(held.outcome)
+    best = NORMAL
+    kept = before
+    for share in OUTLIER_SHARES:
+        for ratio in OUTLIER_RATIOS:
+            candidate = Tails(share, ratio)
+            losses = replace(distribution, tails=candidate).nll(held.outcome)
+            if len(losses) and float(losses.mean()) < float(kept.mean()):
+                best = candidate
+                kept = losses
+    return best if passes_gate(before - kept, held, errors) else NORMAL

@@ -36,6 +36,8 @@ def _states(model: FittedModel, row: ComparisonRow | None) -> str:
         return "features show nothing that persists, so that there are no states: forecasts are those of a regression"
     if model.weight == 0:
         return "states add nothing that can be seen to a regression on the same covariates, and are left out"
+    if row.gain <= 0:
+        return "states add to a regression on the same covariates only together with their links"
     return f"states add {row.gain:.3f} nats to a regression on the same covariates"
 
 
