@@ -165,6 +165,16 @@ def test_nothing_after_the_origin_is_read(states, snare_inputs):
     assert torch.equal(before.log_probabilities, after.log_probabilities)
 
 
+def test_observations_read_once_give_the_same_belief(states, snare_inputs):
+    everything = states.observations(snare_inputs)
+    past = snare_inputs.until(5)
+    anew = states.infer(past)
+    kept = states.infer(past, observations=everything.until(5))
+    # Rows are imputed in batches of other sizes.
+    torch.testing.assert_close(kept.mean, anew.mean, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(kept.variance, anew.variance, rtol=1e-9, atol=1e-9)
+
+
 def test_an_agent_last_observed_earlier_is_known_less(states, snare_inputs):
     x_mask = snare_inputs.x_mask.clone()
     y_mask = snare_inputs.y_mask.clone()

@@ -36,6 +36,8 @@ something else."""
 NOISE_FACTOR = 1.2
 """Lag-zero less this times lag-one autocovariance is a first guess of the observation noise."""
 MOST_AXES = 64
+CHUNK = 2**22
+"""Numbers of the factor model held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,18 +108,25 @@ class StateAxes:
         gaps = observed & ~(mask | ~self.in_block).all(-1)
         if not bool(gaps.any()):
             return added
-        missing = (~mask[gaps]).to(self.axes.dtype)
-        added_here = missing @ (self.axes.square() * self.uniqueness.unsqueeze(1))
-        rank = self.loadings.shape[1]
-        if rank:
-            precision = torch.einsum("nf,fr,fs->nrs", (1 - missing) / self.uniqueness, self.loadings, self.loadings)
-            identity = torch.eye(rank).to(precision)
-            factor = torch.linalg.cholesky(precision + identity)
-            reach = torch.einsum("nf,fk,fr->nrk", missing, self.axes, self.loadings)
-            white = torch.linalg.solve_triangular(factor, reach, upper=False)
-            added_here = added_here + white.square().sum(1)
-        added[gaps] = added_here
+        chunk = max(1, CHUNK // max(1, self.loadings.shape[1]) ** 2)
+        added[gaps] = torch.cat([self._conditional_variance(rows) for rows in mask[gaps].split(chunk)])
         return added
+
+    def _conditional_variance(self, mask: Bool[Tensor, "row feature"]) -> Float[Tensor, "row axis"]:
+        """Variance of what is said along the axes, given the features that were observed."""
+        missing = (~mask).to(self.axes.dtype)
+        variance = missing @ (self.axes.square() * self.uniqueness.unsqueeze(1))
+        rank = self.loadings.shape[1]
+        if not rank:
+            return variance
+        # Products of loadings once per feature, not once per row and feature: rows are many.
+        squares = (self.loadings.unsqueeze(2) * self.loadings.unsqueeze(1)).flatten(1)
+        precision = ((1 - missing) / self.uniqueness @ squares).view(-1, rank, rank)
+        factor = torch.linalg.cholesky(precision + torch.eye(rank).to(precision))
+        reach = (self.loadings.unsqueeze(2) * self.axes.unsqueeze(1)).flatten(1)
+        expected = (missing @ reach).view(-1, rank, self.num_axes)
+        white = torch.linalg.solve_triangular(factor, expected, upper=False)
+        return variance + white.square().sum(1)
 
 
 def reduce_features(axes: StateAxes, inputs: ModelInputs) -> ModelInputs:

@@ -600,8 +600,9 @@ class _Trial:
 
 def _support(states: StateModel, inputs: ModelInputs) -> Support:
     """Reference states: what was believed of every agent when it was observed."""
-    belief = states.infer(inputs, ahead=0, rounds=4)
-    observed = states.observations(inputs).observed.squeeze(-1)
+    observations = states.observations(inputs)
+    belief = states.infer(inputs, ahead=0, rounds=4, observations=observations)
+    observed = observations.observed.squeeze(-1)
     seen = belief.mean[PADDING:][observed[PADDING:]]
     deviation = float(belief.variance[PADDING:].mean().sqrt())
     return learn_support(seen, deviation)

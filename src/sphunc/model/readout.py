@@ -11,6 +11,7 @@ propagation (Minka 2001) with sites that are diagonal in the axes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,10 +22,8 @@ from sphunc._typing import Float, Tensor
 from sphunc.forecasting import Categorical, Gaussian, PredictiveDistribution
 from sphunc.model.dynamics import minimise
 
-POINTS = 32
-"""Quasi-random points of an expectation over logits."""
-SITE_POINTS = 16
-"""Points where only derivatives of it are wanted."""
+POINTS = 64
+"""Points of an expectation over logits; with half of them forecasts of five classes lose."""
 CHUNK = 4_096
 """Rows whose points are held at a time: few enough to stay in the cache."""
 MOST_ROWS = 4_000
@@ -95,15 +94,15 @@ class Readout:
         if self.is_numeric:
             spread = variance @ self.weight.square().mT + self.noise.exp()
             return Gaussian(mean @ self.weight.mT + self.bias, spread)
-        p = torch.softmax(self._logit_points(mean, variance, POINTS), 0).mean(-1).mT
+        p = torch.softmax(self._logit_points(mean, variance), 0).mean(-1).mT
         return Categorical(self._with_noise(p, self.noise_share(remainder)).log())
 
-    def _logit_points(self, mean: Tensor, variance: Tensor, count: int) -> Float[Tensor, "class row point"]:
+    def _logit_points(self, mean: Tensor, variance: Tensor) -> Float[Tensor, "class row point"]:
         """Logits at quasi-random points of the states; classes first, so that sums over them run along rows."""
         covariance = torch.einsum("ck,mk,dk->mcd", self.weight, variance, self.weight)
         jitter = 1e-6 * torch.eye(len(self.bias)).to(covariance)
         factor = torch.linalg.cholesky(covariance + jitter)
-        points = _kept_points(len(self.bias), count).to(factor)
+        points = _kept_points(len(self.bias), POINTS).to(factor)
         centre = mean @ self.weight.mT + self.bias
         return centre.mT.unsqueeze(-1) + factor.permute(1, 0, 2) @ points.mT
 
@@ -138,7 +137,7 @@ class Readout:
         With point weights a and class probabilities p the sums over points are
         sum a (y - p) W and sum a (((y - p) W)^2 - p W^2 + (p W)^2): moments of p, taken to the axes once.
         """
-        p = torch.softmax(self._logit_points(mean, variance, SITE_POINTS), 0)
+        p = torch.softmax(self._logit_points(mean, variance), 0)
         share = self.noise_share(remainder).unsqueeze(-1)
         by_class = outcome.mT.unsqueeze(-1)
         p_read = (1 - share) * (by_class * p).sum(0)
@@ -159,15 +158,21 @@ class Readout:
 
 
 def normal_points(dim: int, count: int = POINTS) -> Float[Tensor, "point dim"]:
-    """Quasi-random points of a standard normal (scrambled Sobol, always the same).
+    """Points of a standard normal whose mean is 0 and whose covariance is the identity, always the same.
+
+    A scrambled Sobol sequence and its mirror image, whitened: moments up to the third are exact, which no few
+    points of the sequence alone have in several dimensions.
 
     Args:
         dim: of the normal.
-        count: of points, a power of two.
+        count: of points, a power of two; more where there are many dimensions.
     """
-    sobol = torch.quasirandom.SobolEngine(dim, scramble=True, seed=0)
-    uniform = sobol.draw(count, dtype=torch.float64).clamp(1e-4, 1 - 1e-4)
-    return torch.special.ndtri(uniform)
+    pairs = max(count // 2, 2 ** math.ceil(math.log2(2 * dim)))
+    uniform = torch.quasirandom.SobolEngine(dim, scramble=True, seed=0).draw(pairs, dtype=torch.float64)
+    half = torch.special.ndtri(uniform.clamp(1e-4, 1 - 1e-4))
+    points = torch.cat([half, -half])
+    factor = torch.linalg.cholesky(points.mT @ points / len(points))
+    return torch.linalg.solve_triangular(factor, points.mT, upper=False).mT
 
 
 _kept_points = lru_cache(maxsize=64)(normal_points)

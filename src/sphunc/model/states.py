@@ -63,6 +63,11 @@ class Observations:
         """Precision of every observation; 0 where there is none."""
         return self.observed / (dynamics.observation_variance + self.added)
 
+    def until(self, origin: int) -> Observations:
+        """Return those up to a time index of the data."""
+        end = PADDING + origin + 1
+        return Observations(self.value[:end], self.added[:end], self.observed[:end])
+
     def extended(self, steps: int) -> Observations:
         """Append times without observations."""
         pad = (0, 0, 0, 0, 0, steps)
@@ -148,6 +153,7 @@ class StateModel:
         rounds: int = ROUNDS,
         start: StateBelief | None = None,
         readout: Readout | None = None,
+        observations: Observations | None = None,
     ) -> StateBelief:
         """Infer the states of all agents from everything in ``inputs``.
 
@@ -157,8 +163,11 @@ class StateModel:
             rounds: of message passing between agents and outcomes.
             start: belief to start from.
             readout: through which outcomes update states; that of the model by default.
+            observations: of the same times, where they were read off the features before.
         """
-        observations = rescaled(self.observations(inputs), self.plain, self.length_variance)
+        if observations is None:
+            observations = self.observations(inputs)
+        observations = rescaled(observations, self.plain, self.length_variance)
         through = self.readout if readout is None else readout
         remainder = self.axes.remainder(inputs)
         return infer_states(
@@ -557,9 +566,10 @@ def choose_variance_scale(
         agents: True for agents to judge; all by default.
     """
     totals = dict.fromkeys(VARIANCE_SCALES, 0.0)
+    observations = model.observations(inputs)
     for origin in origins:
         known = inputs.until(origin)
-        belief = model.infer(known, horizon)
+        belief = model.infer(known, horizon, observations=observations.until(origin))
         rows = inputs.y_mask[origin + horizon]
         if agents is not None:
             rows = rows & agents
