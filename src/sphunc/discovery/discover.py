@@ -29,7 +29,7 @@ from sphunc.hypergraph import TemporalHypergraph, comembers
 SHORTEST = 3
 SHORTEST_FOR_TWO_LAGS = 6
 """With fewer times a second lag costs more rows than it can explain."""
-BEYOND_DOUBT = 4.0
+LONGER_LAG_ERRORS = 4.0
 """Standard errors by which a longer lag has to win: noise in the states lets it win by little."""
 NATS_PER_TARGET = 2.0
 """Mean gain in evidence that a longer lag has to bring; true second lags bring ten."""
@@ -170,7 +170,7 @@ def choose_lags(problem: Problem, max_lag: int | None) -> tuple[Problem, Setting
             candidate_evidence = link_evidence(longer, components)
             gain = candidate_evidence - evidence
             error = float(gain.std(correction=0)) * len(gain) ** 0.5
-            if float(gain.sum()) > max(BEYOND_DOUBT * error, NATS_PER_TARGET * len(gain)):
+            if float(gain.sum()) > max(LONGER_LAG_ERRORS * error, NATS_PER_TARGET * len(gain)):
                 best = longer
                 evidence = candidate_evidence
     return best, fit_settings(best)
