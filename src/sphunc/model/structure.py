@@ -32,6 +32,7 @@ CHUNK = 2**20
 NARROWEST = 0.3
 WIDEST = 0.5
 """Bounds of the spread of forces relative to their size: a wider slab is no link at all."""
+FEWEST_FOR_COMMON_SHOCKS = 20
 BLEND = 0.1
 """Share of a sweep's estimate in the running empirical Bayes estimates."""
 
@@ -110,6 +111,37 @@ class ChainData:
     states: Float[Tensor, "time source axis"]
     variance: Float[Tensor, "time source axis"]
     messages: Float[Tensor, "time agent axis"]
+
+
+def without_common_shocks(data: ChainData) -> ChainData:
+    """Take out what moves all agents alike from one time to the next: it would pass for influence.
+
+    The mean over agents loses its changes over time; its level stays. Fewer agents than
+    :data:`FEWEST_FOR_COMMON_SHOCKS` are left alone: their mean is mostly each agent itself.
+
+    Args:
+        data: observations, states and messages.
+    """
+    if data.observation.shape[1] < FEWEST_FOR_COMMON_SHOCKS:
+        return data
+    observed = (data.precision > 0).to(data.observation)
+    everywhere = torch.ones_like(observed)
+    return replace(
+        data,
+        observation=_without_common_change(data.observation, observed),
+        states=_without_common_change(data.states, torch.ones_like(data.states)),
+        messages=_without_common_change(data.messages, everywhere),
+    )
+
+
+def _without_common_change(
+    values: Float[Tensor, "time agent axis"], weight: Float[Tensor, "time agent axis"]
+) -> Float[Tensor, "time agent axis"]:
+    count = weight.sum(1, keepdim=True)
+    mean = (weight * values).sum(1, keepdim=True) / count.clamp(min=1.0)
+    is_known = (count > 0).to(values)
+    level = (is_known * mean).sum(0, keepdim=True) / is_known.sum(0, keepdim=True).clamp(min=1.0)
+    return values - is_known * (mean - level)
 
 
 def source_variance(links: Links, variance: Float[Tensor, "time source axis"]) -> Float[Tensor, "time agent axis"]:
