@@ -11,7 +11,10 @@ from torch import Tensor
 from sphunc._checks import number_between, seed_number, some_names, whole_number
 from sphunc._typing import Bool, Float, Int, Links
 from sphunc.discovery.candidates import CandidateLinks, all_pairs, candidate_links
+from sphunc.discovery.checks.bootstrap import simulated_calibration
 from sphunc.discovery.checks.decoys import against_decoys, draw_decoys
+from sphunc.discovery.checks.shocks import response_on_panel
+from sphunc.discovery.checks.stability import stability_on_panel
 from sphunc.discovery.graph import InfluenceGraph
 from sphunc.discovery.posterior.estimate import (
     Problem,
@@ -23,6 +26,7 @@ from sphunc.discovery.posterior.estimate import (
 )
 from sphunc.discovery.posterior.links import CAP
 from sphunc.discovery.regression.panel import Panel, build_panel
+from sphunc.discovery.verdict import TYPICAL_EFFECT
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph, comembers
 
@@ -36,8 +40,6 @@ NATS_PER_TARGET = 2.0
 MOST_AGENTS_FOR_ALL_PAIRS = 200
 LEAST_EFFECT = 0.2
 """Default ``min_effect``, in standard errors."""
-TYPICAL_EFFECT = 0.3
-"""Coefficient that is meant where the verdict speaks of a typical link."""
 DETECTABLE = 4.0
 """Standard errors at which a link among many candidates is seen."""
 
@@ -81,7 +83,8 @@ def discover(
         mask: ``[T, N]`` True where an agent was observed; default ``data.present`` or everywhere.
         replicates: the last axis holds repetitions of scalar series (aligned in time, same mechanism), not
             coordinates of one vector.
-        diagnose: run placebo and reversed time.
+        diagnose: run the checks: placebo, reversed time, shocks of sources, both halves of the times, simulation
+            from the fit. See ``graph.checks``.
         calibrate: compare with decoys, sources that cannot influence the target, and lower probabilities that decoys
             reach as often.
         seed: of every random choice.
@@ -127,7 +130,10 @@ def discover(
     if diagnose:
         diagnostics["reversed_links"] = reversed_links(problem, seed)
         diagnostics["detectable"] = fit["detectable"]
-    return InfluenceGraph(
+        simulated = simulated_calibration(problem, settings, result, probability, seed, calibrate=calibrate)
+        diagnostics["simulated_links"] = float(simulated.shown)
+        diagnostics["simulated_precision"] = simulated.precision
+    graph = InfluenceGraph(
         links=links.links,
         agents=agents,
         probability=probability,
@@ -144,6 +150,11 @@ def discover(
         diagnostics=diagnostics,
         notes=notes,
     )
+    if not diagnose:
+        return graph
+    halves = stability_on_panel(graph, panel)
+    response = response_on_panel(graph, panel)
+    return replace(graph, diagnostics={**diagnostics, **halves.figures(), **response.figures()})
 
 
 def choose_lags(problem: Problem, max_lag: int | None) -> tuple[Problem, Settings]:

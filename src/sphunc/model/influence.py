@@ -57,5 +57,11 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
         deviation.cpu(),
         prior=torch.full_like(probability, share).cpu(),
         calibrated=True,
-        fit={"share": share, "size": states.structure.prior.size, "axes": states.axes.num_axes},
+        fit={
+            "share": share,
+            "size": states.structure.prior.size,
+            "axes": states.axes.num_axes,
+            "detectable": states.structure.detectable,
+        },
+        diagnostics=dict(states.structure.diagnostics),
     )

@@ -28,6 +28,7 @@ from sphunc.model.dynamics import (
 from sphunc.model.inputs import ModelInputs
 from sphunc.model.kalman import Filtered, kalman_filter, kalman_smoother
 from sphunc.model.link_calibration import calibrate_links
+from sphunc.model.link_checks import check_links
 from sphunc.model.readout import Readout, initial_readout, learn_readout, outcome_site
 from sphunc.model.structure import (
     ChainData,
@@ -454,7 +455,9 @@ def fit_chains(
             keep=keep if last else 0,
         )
         if last:
-            structure = calibrate_links(structure, dynamics, data, seed, must)
+            structure, comparison = calibrate_links(structure, dynamics, data, seed, must)
+            if keep:
+                structure = check_links(structure, comparison, dynamics, plain, data, inputs.groups, seed)
         links = structure.links
         prior = structure.prior
         dynamics = replace(dynamics, inertia=structure.inertia, group_force=prior.group_force)

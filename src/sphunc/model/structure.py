@@ -27,6 +27,8 @@ INERTIA_SPREAD = 0.45
 MOST_PARENTS = 20
 """Candidates of a target that a ridge regression passes on to the sampler."""
 SCREENING_RIDGE = 10.0
+STANDARD_ERRORS = 4.0
+"""At which a link among many candidates is seen."""
 CHUNK = 2**20
 """Numbers held at once while normal equations are made: 8 MB."""
 NARROWEST = 0.3
@@ -84,6 +86,8 @@ class StructurePosterior:
         prior: as learned.
         slots: candidates that were sampled ``[N, j]``.
         draws: coefficients of sampled structures ``[S, N, j]``.
+        detectable: size of a coefficient that these data can show.
+        diagnostics: checks of the links by name.
     """
 
     links: Links
@@ -91,6 +95,8 @@ class StructurePosterior:
     prior: LinkPrior
     slots: Int[Tensor, "agent parent"]
     draws: Float[Tensor, "sample agent parent"]
+    detectable: float = math.inf
+    diagnostics: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +221,23 @@ def learn_structure(
         mean=empty.scatter(1, slots, found.mean),
         square=empty.scatter(1, slots, found.square),
     )
-    return StructurePosterior(spread, inertia, sampler.prior, slots, sampler.kept_draws())
+    least = detectable_coefficient(screened, links)
+    return StructurePosterior(spread, inertia, sampler.prior, slots, sampler.kept_draws(), least)
+
+
+def detectable_coefficient(equations: NormalEquations, links: Links) -> float:
+    """Coefficient of four standard errors of a typical candidate, the group message taken out.
+
+    Args:
+        equations: of all candidates at one inertia.
+        links: candidates.
+    """
+    gram = equations.gram[0]
+    along = gram[:, :-1, -1].square() / gram[:, -1:, -1].clamp(min=1e-12)
+    information = (gram.diagonal(dim1=1, dim2=2)[:, :-1] - along)[links.is_candidate]
+    if not len(information):
+        return math.inf
+    return STANDARD_ERRORS / math.sqrt(max(float(information.median()), 1e-12))
 
 
 def normal_equations(

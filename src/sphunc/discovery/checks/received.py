@@ -14,6 +14,10 @@ from sphunc.discovery.regression.design import Rows, target_rows
 from sphunc.discovery.regression.panel import Panel, build_panel
 from sphunc.hypergraph import TemporalHypergraph
 
+FEWEST_TARGETS = 5
+"""Agents that receive influence which a clustered error needs."""
+FEWEST_TIMES = 5
+
 
 @dataclass(frozen=True, eq=False)
 class Received:
@@ -78,16 +82,30 @@ class Received:
         return theta[-last:], covariance[-last:, -last:]
 
 
-def received_influence(
+def received_influence(graph: InfluenceGraph, panel: Panel) -> Received | None:
+    """Lay out the regression; None where too few agents receive influence, or times are too few.
+
+    Args:
+        graph: links between the agents of the panel.
+        panel: states.
+    """
+    shown = graph.is_informative().nonzero().flatten()
+    targets = torch.unique(graph.links[1, shown])
+    if len(targets) < FEWEST_TARGETS or panel.shape[1] < FEWEST_TIMES:
+        return None
+    rows = target_rows(panel, targets, int(graph.lag[shown].max()))
+    return Received(panel, graph, shown, targets, rows)
+
+
+def panel_of(
     graph: InfluenceGraph,
     latents: Float[Tensor, "time agent dim"],
     data: TemporalHypergraph | None,
     mask: Bool[Tensor, "time agent"] | None,
     *,
     replicates: bool,
-    fewest_targets: int,
-) -> tuple[Received | None, int]:
-    """Lay out the regression; None where fewer agents receive influence than are needed. Returns their number too.
+) -> Panel:
+    """Panel on which a graph was discovered.
 
     Args:
         graph: result of :func:`sphunc.discover` on the same states.
@@ -95,18 +113,11 @@ def received_influence(
         data: groups, as given to ``discover``.
         mask: ``[T, N]`` True where an agent was observed; default ``data.present`` or everywhere.
         replicates: the last axis holds repetitions of scalar series.
-        fewest_targets: agents that are needed.
     """
     present = mask
     if present is None:
         present = torch.ones(latents.shape[:2], dtype=torch.bool, device=latents.device)
         if data is not None:
             present = data.present.to(latents.device)
-    shown = graph.is_informative().nonzero().flatten()
-    targets = torch.unique(graph.links[1, shown])
-    if len(targets) < fewest_targets:
-        return None, len(targets)
     latents = torch.where(present.unsqueeze(-1), latents.double(), 0.0)
-    panel = build_panel(latents, present, graph.links, data, replicates=replicates)
-    rows = target_rows(panel, targets, int(graph.lag[shown].max()))
-    return Received(panel, graph, shown, targets, rows), len(targets)
+    return build_panel(latents, present, graph.links, data, replicates=replicates)

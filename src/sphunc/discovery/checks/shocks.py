@@ -21,13 +21,11 @@ import torch
 from torch import Tensor
 
 from sphunc._typing import Bool, Float
-from sphunc.discovery.checks.received import received_influence
+from sphunc.discovery.checks.received import panel_of, received_influence
 from sphunc.discovery.graph import InfluenceGraph
 from sphunc.discovery.regression.panel import Panel
 from sphunc.hypergraph import TemporalHypergraph
 
-FEWEST_TARGETS = 5
-FEWEST_TIMES = 5
 CLEAR = 2.0
 """Standard errors that count as a difference."""
 FOLLOWED = 0.5
@@ -76,6 +74,15 @@ class ShockResponse:
         is_clear = abs(self.same_time) > CLEAR * self.same_time_error
         return is_clear and abs(self.same_time) > FOLLOWED * abs(self.following)
 
+    def figures(self) -> dict[str, float]:
+        """Entries of ``InfluenceGraph.diagnostics``."""
+        return {
+            "shock_response": self.following,
+            "shock_response_error": self.following_error,
+            "same_time_response": self.same_time,
+            "same_time_error": self.same_time_error,
+        }
+
 
 def shock_response(
     graph: InfluenceGraph,
@@ -94,22 +101,32 @@ def shock_response(
         mask: ``[T, N]`` True where an agent was observed; default ``data.present`` or everywhere.
         replicates: the last axis holds repetitions of scalar series.
     """
-    received, agents = received_influence(
-        graph, latents, data, mask, replicates=replicates, fewest_targets=FEWEST_TARGETS
-    )
-    if received is None or latents.shape[0] < FEWEST_TIMES:
-        return ShockResponse(torch.nan, torch.nan, torch.nan, torch.nan, agents)
-    shocks = own_shocks(received.panel)
+    return response_on_panel(graph, panel_of(graph, latents, data, mask, replicates=replicates))
+
+
+def response_on_panel(graph: InfluenceGraph, panel: Panel) -> ShockResponse:
+    """Regress the agents of a panel on the shocks of their sources.
+
+    Args:
+        graph: links.
+        panel: states.
+    """
+    received = received_influence(graph, panel)
+    if received is None:
+        return ShockResponse(torch.nan, torch.nan, torch.nan, torch.nan, 0)
+    shocks = own_shocks(panel)
     followed = received.sum_over_sources(shocks)
-    rest = received.sum_over_sources(received.panel.values) - followed
+    rest = received.sum_over_sources(panel.values) - followed
     same_time = received.sum_over_sources(shocks, int(graph.lag[received.links].max()))
     # A shock needs two times: sources are read from the second time on.
     is_late = received.rows.times > received.rows.times[0]
     theta, covariance = received.regress([followed, same_time, rest], is_late)
-    return response_of(theta, covariance, agents)
+    return response_of(theta, covariance, len(received.targets))
 
 
-def response_of(theta: Float[Tensor, " column"], covariance: Float[Tensor, "column column"], agents: int) -> ShockResponse:
+def response_of(
+    theta: Float[Tensor, " column"], covariance: Float[Tensor, "column column"], agents: int
+) -> ShockResponse:
     """Read the first two coefficients, of shocks at the lag of the links and at the same time.
 
     Args:

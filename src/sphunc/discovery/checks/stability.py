@@ -18,13 +18,11 @@ from scipy import stats
 from torch import Tensor
 
 from sphunc._typing import Bool, Float
-from sphunc.discovery.checks.received import received_influence
+from sphunc.discovery.checks.received import panel_of, received_influence
 from sphunc.discovery.graph import InfluenceGraph
+from sphunc.discovery.regression.panel import Panel
 from sphunc.hypergraph import TemporalHypergraph
 
-FEWEST_TARGETS = 5
-"""Agents with received influence that a clustered error needs."""
-FEWEST_TIMES = 5
 SIGNIFICANT = 0.05
 
 
@@ -56,6 +54,10 @@ class InfluenceStability:
             return f"influence differs between the halves: {sizes}, p = {self.p_value:.3f}; the graph is an average"
         return f"no sign that influence changed: {sizes}, p = {self.p_value:.2f}"
 
+    def figures(self) -> dict[str, float]:
+        """Entries of ``InfluenceGraph.diagnostics``."""
+        return {"first_half": self.first, "second_half": self.second, "halves_p_value": self.p_value}
+
 
 def influence_stability(
     graph: InfluenceGraph,
@@ -74,20 +76,28 @@ def influence_stability(
         mask: ``[T, N]`` True where an agent was observed; default ``data.present`` or everywhere.
         replicates: the last axis holds repetitions of scalar series.
     """
-    received, agents = received_influence(
-        graph, latents, data, mask, replicates=replicates, fewest_targets=FEWEST_TARGETS
-    )
-    if received is None or latents.shape[0] < FEWEST_TIMES:
-        return InfluenceStability(torch.nan, torch.nan, torch.nan, torch.nan, agents)
-    total = received.sum_over_sources(received.panel.values)
+    return stability_on_panel(graph, panel_of(graph, latents, data, mask, replicates=replicates))
+
+
+def stability_on_panel(graph: InfluenceGraph, panel: Panel) -> InfluenceStability:
+    """Test whether the influence of a graph is the same in both halves of a panel.
+
+    Args:
+        graph: links.
+        panel: states.
+    """
+    received = received_influence(graph, panel)
+    if received is None:
+        return InfluenceStability(torch.nan, torch.nan, torch.nan, torch.nan, 0)
+    total = received.sum_over_sources(panel.values)
     times = received.rows.times
-    late = (times >= (latents.shape[0] + int(times[0])) / 2).to(total)[None, :, None]
+    late = (times >= (panel.shape[1] + int(times[0])) / 2).to(total)[None, :, None]
     theta, covariance = received.regress([total * (1 - late), total * late])
-    return stability_of(theta, covariance, agents)
+    return stability_of(theta, covariance, len(received.targets))
 
 
 def stability_of(
-    theta: Float[Tensor, "2"], covariance: Float[Tensor, "2 2"], agents: int
+    theta: Float[Tensor, " half"], covariance: Float[Tensor, "half half"], agents: int
 ) -> InfluenceStability:
     """Compare the coefficients of both halves.
 
