@@ -148,6 +148,8 @@ class InfluenceGraph:
     @property
     def verdict(self) -> str:
         """One line a user can act on."""
+        if not self.probability.numel():
+            return "no candidate links: nothing can be said about influence (see notes)"
         return verdict(self._found, self.fit, self.diagnostics)
 
     @property

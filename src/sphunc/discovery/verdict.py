@@ -19,6 +19,7 @@ MANY = 0.8
 MORE = 1.2
 LEAST_SIMULATED = 10
 """Simulated links shown below which their precision says little."""
+MOST_TIMES = 100
 
 Diagnostics = Mapping[str, float | int]
 
@@ -98,17 +99,23 @@ def _nothing_found(fit: Diagnostics) -> str:
     factor = (detectable / TYPICAL_EFFECT) ** 2
     if factor <= 1:
         return f"no link stands out: with these data a link of coefficient {TYPICAL_EFFECT} would have been seen"
+    wanted = f"observe {_amount(factor)} times as many times"
     have = fit.get("rows_per_target")
     if have is None:
         return (
-            f"no link stands out: coefficients below {detectable:.2g} cannot be seen in these data; observe about "
-            f"{factor:.1f} times as many times to see one of {TYPICAL_EFFECT}"
+            f"no link stands out: coefficients below {detectable:.2g} cannot be seen in these data; {wanted} to see "
+            f"one of {TYPICAL_EFFECT}"
         )
     return (
         f"no link stands out: each agent has {have:.0f} rows (times x independent coordinates), and a link of "
-        f"coefficient {TYPICAL_EFFECT} would take about {factor * have:.0f} to be seen; observe about {factor:.1f} "
-        "times as many times"
+        f"coefficient {TYPICAL_EFFECT} would take about {factor * have:.0f} to be seen; {wanted}"
     )
+
+
+def _amount(factor: float) -> str:
+    if factor > MOST_TIMES:
+        return f"more than {MOST_TIMES}"
+    return f"about {factor:.1f}"
 
 
 def _is_shared(diagnostics: Diagnostics) -> bool:
@@ -128,9 +135,7 @@ def _is_imprecise(diagnostics: Diagnostics) -> bool:
 
 
 def _read_placebo(value: float, reference: float, diagnostics: Diagnostics) -> str:
-    words = (
-        "links found among sources that cannot influence the target: near 0 is best"
-    )
+    words = "links found among sources that cannot influence the target: near 0 is best"
     if reference >= FEW_LINKS and value >= 0.5 * MANY * reference:
         words = f"{words}: here they are many, so that links may be noise"
     return words
@@ -176,7 +181,7 @@ def _read_simulated(value: float, reference: float, diagnostics: Diagnostics) ->
 def _read_detectable(value: float, reference: float, diagnostics: Diagnostics) -> str:
     words = "smallest coefficient (in units of the states) that these data can show"
     if value > reference:
-        return f"{words}: a typical link of {reference} takes {(value / reference) ** 2:.1f} times as many times"
+        return f"{words}: a typical link of {reference} takes {_amount((value / reference) ** 2)} times as many times"
     return f"{words}: enough for a typical link of {reference}"
 
 

@@ -24,7 +24,7 @@ GRID = (-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0)
 """Log inertia of an agent relative to the common one, over which it is integrated."""
 INERTIA_SPREAD = 0.45
 """Prior deviation of that log inertia."""
-MOST_PARENTS = 20
+MOST_PARENTS = 30
 """Candidates of a target that a ridge regression passes on to the sampler."""
 SCREENING_RIDGE = 10.0
 STANDARD_ERRORS = 4.0
