@@ -139,3 +139,21 @@ def test_probability_above_is_the_two_sided_tail():
 def test_min_effect_lowers_small_coefficients(ring, neighbours):
     strict = discover(ring, neighbours, min_effect=1.0, diagnose=False)
     assert float(strict.probability.max()) < 0.05
+
+
+@pytest.mark.parametrize("kind", ["two agents", "three times", "random walk", "explosive", "all the same"])
+def test_awkward_panels_give_a_result_with_checks(kind):
+    generator = torch.Generator().manual_seed(3)
+    times, agents = {"two agents": (6, 2), "three times": (3, 25)}.get(kind, (12, 25))
+    x = torch.randn(times, agents, 2, generator=generator, dtype=torch.double)
+    if kind == "random walk":
+        x = x.cumsum(0)
+    elif kind == "explosive":
+        x = x * (1.8 ** torch.arange(times))[:, None, None]
+    elif kind == "all the same":
+        x = x[:, :1].expand_as(x)
+    graph = discover(x)
+    assert bool(((graph.probability >= 0) & (graph.probability <= 1)).all())
+    assert int((graph.probability > 0.9).sum()) == 0
+    assert all(check.reading for check in graph.checks)
+    assert graph.verdict

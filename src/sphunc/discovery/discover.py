@@ -11,7 +11,10 @@ from torch import Tensor
 from sphunc._checks import number_between, seed_number, some_names, whole_number
 from sphunc._typing import Bool, Float, Int, Links
 from sphunc.discovery.candidates import CandidateLinks, all_pairs, candidate_links
+from sphunc.discovery.checks.bootstrap import simulated_calibration
 from sphunc.discovery.checks.decoys import against_decoys, draw_decoys
+from sphunc.discovery.checks.shocks import response_on_panel
+from sphunc.discovery.checks.stability import stability_on_panel
 from sphunc.discovery.graph import InfluenceGraph
 from sphunc.discovery.posterior.estimate import (
     Problem,
@@ -23,21 +26,20 @@ from sphunc.discovery.posterior.estimate import (
 )
 from sphunc.discovery.posterior.links import CAP
 from sphunc.discovery.regression.panel import Panel, build_panel
+from sphunc.discovery.verdict import TYPICAL_EFFECT
 from sphunc.errors import ArgumentError, DataError
 from sphunc.hypergraph import TemporalHypergraph, comembers
 
 SHORTEST = 3
 SHORTEST_FOR_TWO_LAGS = 6
 """With fewer times a second lag costs more rows than it can explain."""
-BEYOND_DOUBT = 4.0
+LONGER_LAG_ERRORS = 4.0
 """Standard errors by which a longer lag has to win: noise in the states lets it win by little."""
 NATS_PER_TARGET = 2.0
 """Mean gain in evidence that a longer lag has to bring; true second lags bring ten."""
 MOST_AGENTS_FOR_ALL_PAIRS = 200
 LEAST_EFFECT = 0.2
 """Default ``min_effect``, in standard errors."""
-TYPICAL_EFFECT = 0.3
-"""Coefficient that is meant where the verdict speaks of a typical link."""
 DETECTABLE = 4.0
 """Standard errors at which a link among many candidates is seen."""
 
@@ -81,7 +83,8 @@ def discover(
         mask: ``[T, N]`` True where an agent was observed; default ``data.present`` or everywhere.
         replicates: the last axis holds repetitions of scalar series (aligned in time, same mechanism), not
             coordinates of one vector.
-        diagnose: run placebo and reversed time.
+        diagnose: run the checks: placebo, reversed time, shocks of sources, both halves of the times, simulation
+            from the fit. See ``graph.checks``.
         calibrate: compare with decoys, sources that cannot influence the target, and lower probabilities that decoys
             reach as often.
         seed: of every random choice.
@@ -127,7 +130,10 @@ def discover(
     if diagnose:
         diagnostics["reversed_links"] = reversed_links(problem, seed)
         diagnostics["detectable"] = fit["detectable"]
-    return InfluenceGraph(
+        simulated = simulated_calibration(problem, settings, result, probability, seed, calibrate=calibrate)
+        diagnostics["simulated_links"] = float(simulated.shown)
+        diagnostics["simulated_precision"] = simulated.precision
+    graph = InfluenceGraph(
         links=links.links,
         agents=agents,
         probability=probability,
@@ -144,6 +150,11 @@ def discover(
         diagnostics=diagnostics,
         notes=notes,
     )
+    if not diagnose:
+        return graph
+    halves = stability_on_panel(graph, panel)
+    response = response_on_panel(graph, panel)
+    return replace(graph, diagnostics={**diagnostics, **halves.figures(), **response.figures()})
 
 
 def choose_lags(problem: Problem, max_lag: int | None) -> tuple[Problem, Settings]:
@@ -170,7 +181,7 @@ def choose_lags(problem: Problem, max_lag: int | None) -> tuple[Problem, Setting
             candidate_evidence = link_evidence(longer, components)
             gain = candidate_evidence - evidence
             error = float(gain.std(correction=0)) * len(gain) ** 0.5
-            if float(gain.sum()) > max(BEYOND_DOUBT * error, NATS_PER_TARGET * len(gain)):
+            if float(gain.sum()) > max(LONGER_LAG_ERRORS * error, NATS_PER_TARGET * len(gain)):
                 best = longer
                 evidence = candidate_evidence
     return best, fit_settings(best)

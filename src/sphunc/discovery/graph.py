@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Bool, Float, Int, Whole
-from sphunc.discovery.verdict import verdict
+from sphunc.discovery.verdict import Check, check_rows, verdict
 from sphunc.errors import ArgumentError
 from sphunc.forecasting import id_column
 
@@ -148,8 +148,25 @@ class InfluenceGraph:
     @property
     def verdict(self) -> str:
         """One line a user can act on."""
-        found = float(self.probability[self.probability > SHOWN].sum())
-        return verdict(found, self.fit, self.diagnostics)
+        if not self.probability.numel():
+            return "no candidate links: nothing can be said about influence (see notes)"
+        return verdict(self._found, self.fit, self.diagnostics)
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Every check that was run: its value, what to compare it with, and how to read it."""
+        return tuple(check_rows(self._found, self.diagnostics))
+
+    def checks_to_frame(self) -> pl.DataFrame:
+        """One row per check: name, value, reference, reading."""
+        columns: dict[str, list[object]] = {
+            "check": [check.name for check in self.checks],
+            "value": [check.value for check in self.checks],
+            "reference": [check.reference for check in self.checks],
+            "reading": [check.reading for check in self.checks],
+        }
+        types = {"check": pl.String, "value": pl.Float64, "reference": pl.Float64, "reading": pl.String}
+        return pl.DataFrame(columns, schema=types)
 
     def is_informative(self) -> Bool[Tensor, " link"]:
         """True for links about which the data say more than the prior: probability above it by ``MARGIN``."""
@@ -263,6 +280,11 @@ class InfluenceGraph:
         uniform, _ = stratified_uniform(count, self.links.shape[1], generator)
         uniform = uniform.to(self.probability)
         return torch.where(drawn, uniform < keep, uniform < add), row
+
+    @property
+    def _found(self) -> float:
+        """Expected number of true links among those above one half."""
+        return float(self.probability[self.probability > SHOWN].sum())
 
     def _sum_by_target(self, values: Tensor) -> Tensor:
         return values.new_zeros(self.num_agents).index_add_(0, self.links[1].long(), values)

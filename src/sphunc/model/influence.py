@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import torch
 
+from sphunc._checks import some_names
 from sphunc.discovery import InfluenceGraph
 from sphunc.errors import ArgumentError
 from sphunc.forecasting import canonical_order
 from sphunc.model.fitting import FittedModel
 from sphunc.model.paper import FittedPaper
 
-WHY_NONE = {
-    "quick": "quick=True fits covariates alone: no states, and no links between them",
-    "states": "features show nothing that persists, so that there are no states to act on each other",
-    "meetings": "nobody ever meets, so that there are no candidates",
-}
+NO_STATES = "features show nothing that persists, so that there are no states to act on each other"
+NO_MEETINGS = "nobody ever meets, so that there are no candidates"
 
 
 def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ...]) -> InfluenceGraph:
@@ -36,9 +34,15 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
             torch.zeros_like(strength, dtype=torch.float64).cpu(),
         )
     states = model.predictor.states
-    if states is None or states.links is None or states.structure is None:
-        reason = "states" if states is None else "meetings"
-        raise ArgumentError(f"no influence could be learned: {WHY_NONE[reason]}")
+    if model.quick:
+        raise ArgumentError(
+            "no influence could be learned: quick=True fits covariates alone, without states and links between them; "
+            "fit with quick=False"
+        )
+    if states is None:
+        return _without_candidates(agents, NO_STATES)
+    if states.links is None or states.structure is None:
+        return _without_candidates(agents, NO_MEETINGS)
     links = states.links
     target, slot = links.is_candidate.nonzero(as_tuple=True)
     probability = links.probability[target, slot]
@@ -57,5 +61,24 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
         deviation.cpu(),
         prior=torch.full_like(probability, share).cpu(),
         calibrated=True,
-        fit={"share": share, "size": states.structure.prior.size, "axes": states.axes.num_axes},
+        fit={
+            "share": share,
+            "size": states.structure.prior.size,
+            "axes": states.axes.num_axes,
+            "detectable": states.structure.detectable,
+        },
+        diagnostics=dict(states.structure.diagnostics),
+        notes=_notes(order[(~links.is_candidate.any(1)).nonzero().flatten()].tolist(), agents),
     )
+
+
+def _without_candidates(agents: tuple[Hashable, ...], note: str) -> InfluenceGraph:
+    none = torch.zeros(0, dtype=torch.float64)
+    return InfluenceGraph(torch.zeros(2, 0, dtype=torch.long), agents, none, none, none, calibrated=True, notes=(note,))
+
+
+def _notes(lonely: Sequence[int], agents: tuple[Hashable, ...]) -> tuple[str, ...]:
+    if not lonely:
+        return ()
+    names = some_names([agents[index] for index in lonely])
+    return (f"{len(lonely)} agents have no candidates: no parents can be found for them, confidence 0 ({names})",)

@@ -15,7 +15,7 @@ that leaves less counts.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -26,6 +26,9 @@ from sphunc.model.structure import ChainData, StructurePosterior, learn_structur
 DECOYS = 8
 """Decoys of each kind for every target."""
 FEWEST_DECOYS = 50
+KINDS = ("reversed_links", "placebo_links")
+"""What the checks of a graph call both kinds of decoys."""
+SHOWN = 0.5
 SWEEPS = 30
 LARGEST_ODDS = 8.0
 """Log-odds beyond which raw probabilities are counted together."""
@@ -35,9 +38,39 @@ OFFSETS = torch.linspace(-8.0, 1.0, 19, dtype=torch.float64)
 """Values of s and t that are averaged over."""
 
 
+@dataclass(frozen=True, eq=False)
+class DecoyComparison:
+    """Raw probabilities of candidates and decoys, judged together.
+
+    Attributes:
+        rivals: of candidates.
+        decoys: of every kind of decoy with enough of them.
+    """
+
+    rivals: Float[Tensor, " rival"]
+    decoys: tuple[Tensor, ...]
+
+    def calibrated(self, raw: Float[Tensor, "agent candidate"]) -> Float[Tensor, "agent candidate"]:
+        """Lower raw probabilities to what every kind of decoy leaves of them."""
+        lowered = raw
+        for decoys in self.decoys:
+            lowered = torch.minimum(lowered, decoy_share(raw, self.rivals, decoys))
+        return lowered
+
+    def shown_decoys(self, kind: int) -> float:
+        """Links that would be shown if all candidates were decoys of a kind.
+
+        Args:
+            kind: position among the kinds.
+        """
+        decoys = self.decoys[kind]
+        calibrated = self.calibrated(decoys.unsqueeze(0)).squeeze(0)
+        return float(calibrated[calibrated > SHOWN].sum()) * len(self.rivals) / len(decoys)
+
+
 def calibrate_links(
     posterior: StructurePosterior, dynamics: Dynamics, data: ChainData, seed: int, required: Tensor | None = None
-) -> StructurePosterior:
+) -> tuple[StructurePosterior, DecoyComparison]:
     """Lower probabilities, coefficients and sampled structures to what decoys leave of them.
 
     Args:
@@ -62,26 +95,33 @@ def calibrate_links(
         adapts=False,
     )
     rivals = found.links.probability[:, :width][links.is_candidate]
-    raw = links.probability
-    calibrated = raw
+    diagnostics = []
+    usable = []
     start = width
-    for columns in kinds:
+    for name, columns in zip(KINDS, kinds, strict=True):
         kind = slice(start, start + columns)
         decoys = found.links.probability[:, kind][extended.is_candidate[:, kind]]
         if len(decoys) >= FEWEST_DECOYS:
-            calibrated = torch.minimum(calibrated, decoy_share(raw, rivals, decoys))
+            usable.append((name, decoys))
         start = start + columns
+    comparison = DecoyComparison(rivals, tuple(decoys for _, decoys in usable))
+    for kind, (name, _) in enumerate(usable):
+        diagnostics.append((name, comparison.shown_decoys(kind)))
+    raw = links.probability
+    calibrated = comparison.calibrated(raw)
     if required is not None:
         calibrated = torch.where(required, raw, calibrated)
     kept = calibrated / raw.clamp(min=1e-12)
     thinned = _thin(posterior.draws, kept.gather(1, posterior.slots), seed)
     share = float(calibrated[links.is_candidate].mean().clamp(1e-4, 0.5))
-    return replace(
+    lowered = replace(
         posterior,
         links=replace(links, probability=calibrated, mean=links.mean * kept, square=links.square * kept),
         prior=replace(posterior.prior, share=share),
         draws=thinned,
+        diagnostics=(*posterior.diagnostics, *diagnostics),
     )
+    return lowered, comparison
 
 
 def _add_decoys(

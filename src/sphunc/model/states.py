@@ -28,8 +28,16 @@ from sphunc.model.dynamics import (
 from sphunc.model.inputs import ModelInputs
 from sphunc.model.kalman import Filtered, kalman_filter, kalman_smoother
 from sphunc.model.link_calibration import calibrate_links
+from sphunc.model.link_checks import check_links
 from sphunc.model.readout import Readout, initial_readout, learn_readout, outcome_site
-from sphunc.model.structure import ChainData, LinkPrior, StructurePosterior, learn_structure, source_variance
+from sphunc.model.structure import (
+    ChainData,
+    LinkPrior,
+    StructurePosterior,
+    learn_structure,
+    source_variance,
+    without_common_shocks,
+)
 
 DAMPING = 0.3
 """Share of the last round in the states that act on others: undamped, chains of agents oscillate."""
@@ -431,7 +439,7 @@ def fit_chains(
     filtered = reduced_form(plain, observations.value, precision)
     states, variance = kalman_smoother(plain.inertia.unsqueeze(1), filtered)
     messages = group_messages(states, inputs.groups, plain.state_scale)
-    data = ChainData(observations.value, precision, states, variance, messages)
+    data = without_common_shocks(ChainData(observations.value, precision, states, variance, messages))
     dynamics = replace(
         plain,
         inertia=INERTIA_WITH_GROUPS * plain.inertia,
@@ -456,7 +464,9 @@ def fit_chains(
             keep=keep if last else 0,
         )
         if last:
-            structure = calibrate_links(structure, dynamics, data, seed, must)
+            structure, comparison = calibrate_links(structure, dynamics, data, seed, must)
+            if keep:
+                structure = check_links(structure, comparison, dynamics, plain, data, inputs.groups, seed)
         links = structure.links
         prior = structure.prior
         dynamics = replace(dynamics, inertia=structure.inertia, group_force=prior.group_force)

@@ -24,14 +24,17 @@ GRID = (-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0)
 """Log inertia of an agent relative to the common one, over which it is integrated."""
 INERTIA_SPREAD = 0.45
 """Prior deviation of that log inertia."""
-MOST_PARENTS = 20
+MOST_PARENTS = 30
 """Candidates of a target that a ridge regression passes on to the sampler."""
 SCREENING_RIDGE = 10.0
+STANDARD_ERRORS = 4.0
+"""At which a link among many candidates is seen."""
 CHUNK = 2**20
 """Numbers held at once while normal equations are made: 8 MB."""
 NARROWEST = 0.3
 WIDEST = 0.5
 """Bounds of the spread of forces relative to their size: a wider slab is no link at all."""
+FEWEST_FOR_COMMON_SHOCKS = 20
 BLEND = 0.1
 """Share of a sweep's estimate in the running empirical Bayes estimates."""
 
@@ -83,6 +86,8 @@ class StructurePosterior:
         prior: as learned.
         slots: candidates that were sampled ``[N, j]``.
         draws: coefficients of sampled structures ``[S, N, j]``.
+        detectable: size of a coefficient that these data can show.
+        diagnostics: checks of the links by name.
     """
 
     links: Links
@@ -90,6 +95,8 @@ class StructurePosterior:
     prior: LinkPrior
     slots: Int[Tensor, "agent parent"]
     draws: Float[Tensor, "sample agent parent"]
+    detectable: float = math.inf
+    diagnostics: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +117,37 @@ class ChainData:
     states: Float[Tensor, "time source axis"]
     variance: Float[Tensor, "time source axis"]
     messages: Float[Tensor, "time agent axis"]
+
+
+def without_common_shocks(data: ChainData) -> ChainData:
+    """Take out what moves all agents alike from one time to the next: it would pass for influence.
+
+    The mean over agents loses its changes over time; its level stays. Fewer agents than
+    :data:`FEWEST_FOR_COMMON_SHOCKS` are left alone: their mean is mostly each agent itself.
+
+    Args:
+        data: observations, states and messages.
+    """
+    if data.observation.shape[1] < FEWEST_FOR_COMMON_SHOCKS:
+        return data
+    observed = (data.precision > 0).to(data.observation)
+    everywhere = torch.ones_like(observed)
+    return replace(
+        data,
+        observation=_without_common_change(data.observation, observed),
+        states=_without_common_change(data.states, torch.ones_like(data.states)),
+        messages=_without_common_change(data.messages, everywhere),
+    )
+
+
+def _without_common_change(
+    values: Float[Tensor, "time agent axis"], weight: Float[Tensor, "time agent axis"]
+) -> Float[Tensor, "time agent axis"]:
+    count = weight.sum(1, keepdim=True)
+    mean = (weight * values).sum(1, keepdim=True) / count.clamp(min=1.0)
+    is_known = (count > 0).to(values)
+    level = (is_known * mean).sum(0, keepdim=True) / is_known.sum(0, keepdim=True).clamp(min=1.0)
+    return values - is_known * (mean - level)
 
 
 def source_variance(links: Links, variance: Float[Tensor, "time source axis"]) -> Float[Tensor, "time agent axis"]:
@@ -183,7 +221,23 @@ def learn_structure(
         mean=empty.scatter(1, slots, found.mean),
         square=empty.scatter(1, slots, found.square),
     )
-    return StructurePosterior(spread, inertia, sampler.prior, slots, sampler.kept_draws())
+    least = detectable_coefficient(screened, links)
+    return StructurePosterior(spread, inertia, sampler.prior, slots, sampler.kept_draws(), least)
+
+
+def detectable_coefficient(equations: NormalEquations, links: Links) -> float:
+    """Coefficient of four standard errors of a typical candidate, the group message taken out.
+
+    Args:
+        equations: of all candidates at one inertia.
+        links: candidates.
+    """
+    gram = equations.gram[0]
+    along = gram[:, :-1, -1].square() / gram[:, -1:, -1].clamp(min=1e-12)
+    information = (gram.diagonal(dim1=1, dim2=2)[:, :-1] - along)[links.is_candidate]
+    if not len(information):
+        return math.inf
+    return STANDARD_ERRORS / math.sqrt(max(float(information.median()), 1e-12))
 
 
 def normal_equations(

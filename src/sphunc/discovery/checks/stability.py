@@ -18,14 +18,11 @@ from scipy import stats
 from torch import Tensor
 
 from sphunc._typing import Bool, Float
+from sphunc.discovery.checks.received import panel_of, received_influence
 from sphunc.discovery.graph import InfluenceGraph
-from sphunc.discovery.regression.design import Rows, target_rows
-from sphunc.discovery.regression.panel import Panel, build_panel
+from sphunc.discovery.regression.panel import Panel
 from sphunc.hypergraph import TemporalHypergraph
 
-FEWEST_TARGETS = 5
-"""Agents with received influence that a clustered error needs."""
-FEWEST_TIMES = 5
 SIGNIFICANT = 0.05
 
 
@@ -57,6 +54,10 @@ class InfluenceStability:
             return f"influence differs between the halves: {sizes}, p = {self.p_value:.3f}; the graph is an average"
         return f"no sign that influence changed: {sizes}, p = {self.p_value:.2f}"
 
+    def figures(self) -> dict[str, float]:
+        """Entries of ``InfluenceGraph.diagnostics``."""
+        return {"first_half": self.first, "second_half": self.second, "halves_p_value": self.p_value}
+
 
 def influence_stability(
     graph: InfluenceGraph,
@@ -75,60 +76,40 @@ def influence_stability(
         mask: ``[T, N]`` True where an agent was observed; default ``data.present`` or everywhere.
         replicates: the last axis holds repetitions of scalar series.
     """
-    present = mask
-    if present is None:
-        present = torch.ones(latents.shape[:2], dtype=torch.bool, device=latents.device)
-        if data is not None:
-            present = data.present.to(latents.device)
-    latents = torch.where(present.unsqueeze(-1), latents.double(), 0.0)
-    panel = build_panel(latents, present, graph.links, data, replicates=replicates)
-    shown = graph.is_informative().nonzero().flatten()
-    targets = torch.unique(graph.links[1, shown])
-    if len(targets) < FEWEST_TARGETS or latents.shape[0] < FEWEST_TIMES:
-        return InfluenceStability(torch.nan, torch.nan, torch.nan, torch.nan, len(targets))
-    rows = target_rows(panel, targets, int(graph.lag[shown].max()))
-    received = _received(panel, graph, shown, targets, rows)
-    is_late = rows.times >= (latents.shape[0] + int(rows.times[0])) / 2
-    late = is_late.to(received)[None, :, None]
-    lagged = torch.cat([rows.nuisance[:, : rows.own_lags], rows.nuisance[:, -1:]], 1)
-    halves = torch.stack([received * (1 - late), received * late], 1)
-    columns = _without_agent_means(torch.cat([lagged, halves, rows.outcome.unsqueeze(1)], 1), rows.weight)
-    return _test(columns.flatten(2), len(targets))
+    return stability_on_panel(graph, panel_of(graph, latents, data, mask, replicates=replicates))
 
 
-def _received(panel: Panel, graph: InfluenceGraph, shown: Tensor, targets: Tensor, rows: Rows) -> Tensor:
-    """Sum over links of coefficient times the source's state at the link's lag ``[B, n, D]``."""
-    place = torch.full((panel.shape[0],), -1, dtype=torch.long, device=targets.device)
-    place[targets] = torch.arange(len(targets), device=targets.device)
-    total = torch.zeros_like(rows.outcome)
-    for lag in graph.lag[shown].unique().tolist():
-        links = shown[graph.lag[shown] == lag]
-        states = panel.values[graph.links[0, links]][:, rows.times - lag]
-        sent = states * graph.coefficient[links].to(states)[:, None, None]
-        total.index_add_(0, place[graph.links[1, links]], sent)
-    return total * rows.weight.unsqueeze(-1)
+def stability_on_panel(graph: InfluenceGraph, panel: Panel) -> InfluenceStability:
+    """Test whether the influence of a graph is the same in both halves of a panel.
+
+    Args:
+        graph: links.
+        panel: states.
+    """
+    received = received_influence(graph, panel)
+    if received is None:
+        return InfluenceStability(torch.nan, torch.nan, torch.nan, torch.nan, 0)
+    total = received.sum_over_sources(panel.values)
+    times = received.rows.times
+    late = (times >= (panel.shape[1] + int(times[0])) / 2).to(total)[None, :, None]
+    theta, covariance = received.regress([total * (1 - late), total * late])
+    return stability_of(theta, covariance, len(received.targets))
 
 
-def _without_agent_means(columns: Tensor, weight: Tensor) -> Tensor:
-    count = weight.sum(1).clamp(min=1)[:, None, None, None]
-    means = columns.sum(2, keepdim=True) / count
-    return (columns - means) * weight[:, None, :, None]
+def stability_of(
+    theta: Float[Tensor, " half"], covariance: Float[Tensor, "half half"], agents: int
+) -> InfluenceStability:
+    """Compare the coefficients of both halves.
 
-
-def _test(columns: Float[Tensor, "agent column row"], agents: int) -> InfluenceStability:
-    """Least squares with errors clustered by agent; the last two columns before the outcome are the halves."""
-    design = columns[:, :-1]
-    outcome = columns[:, -1]
-    normal = (design @ design.mT).sum(0)
-    inverse = torch.linalg.pinv(normal, hermitian=True)
-    theta = inverse @ (design @ outcome.unsqueeze(-1)).sum(0).squeeze(-1)
-    residual = outcome - torch.einsum("acr,c->ar", design, theta)
-    score = (design @ residual.unsqueeze(-1)).squeeze(-1)
-    covariance = inverse @ (score.T @ score) @ inverse * agents / (agents - 1)
-    variance = covariance[-1, -1] + covariance[-2, -2] - 2 * covariance[-1, -2]
+    Args:
+        theta: coefficients of the first and the second half.
+        covariance: of both.
+        agents: number of agents that receive influence.
+    """
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     error = float(variance.clamp(min=0).sqrt())
-    gap = float(theta[-1] - theta[-2])
+    gap = float(theta[1] - theta[0])
     p_value = torch.nan
     if error > 0:
         p_value = float(2 * stats.t.sf(abs(gap) / error, agents - 1))
-    return InfluenceStability(float(theta[-2]), float(theta[-1]), error, p_value, agents)
+    return InfluenceStability(float(theta[0]), float(theta[1]), error, p_value, agents)
