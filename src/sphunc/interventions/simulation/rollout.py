@@ -14,7 +14,7 @@ changes log p by all that the readout says of it, and not by the share :math:`\a
 :math:`\log p' = \log p_{pool}(\phi', s) + \log p(y | s') - \log p(y | s)`. What all agents share (level, trend, class
 frequencies) is taken from the factual arm: it is no path from one agent to another. Agents that no path of links and
 shared groups reaches are exactly as in the factual arm, and are not simulated again
-(:mod:`sphunc.interventions.population`).
+(:mod:`sphunc.interventions.simulation.population`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,18 @@ import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.hypergraph import Incidence
-from sphunc.interventions.abduction import coupled_probabilities, draw_paths, observed_cell
-from sphunc.interventions.calibration import Correction
-from sphunc.interventions.origin import Origin
-from sphunc.interventions.parameters import ParameterDraws
-from sphunc.interventions.population import (
+from sphunc.interventions.resolve import ResolvedInterventions
+from sphunc.interventions.simulation.abduction import coupled_probabilities, draw_paths, observed_cell
+from sphunc.interventions.simulation.calibration import Correction
+from sphunc.interventions.simulation.covariates import (
+    Common,
+    OutcomeRegression,
+    SimulatedHistory,
+    simulated_history,
+)
+from sphunc.interventions.simulation.origin import Origin
+from sphunc.interventions.simulation.parameters import ParameterDraws
+from sphunc.interventions.simulation.population import (
     SparseIncidence,
     affected_agents,
     copies,
@@ -38,17 +45,8 @@ from sphunc.interventions.population import (
     restrict,
     sparse_incidence,
 )
-from sphunc.interventions.resolve import ResolvedInterventions
-from sphunc.interventions.simulated_covariates import (
-    Common,
-    OutcomeRegression,
-    SimulatedHistory,
-    simulated_covariates,
-    simulated_history,
-)
-from sphunc.interventions.state_changes import change_states, state_length
-from sphunc.model.covariates import FeatureHistory
-from sphunc.model.dynamics import next_state_mean
+from sphunc.interventions.simulation.state_changes import change_states, state_length
+from sphunc.model import next_state_mean
 
 BLOCK = 2**20
 """Numbers that the widest tensor of a block may have: what fits into a processor's cache is simulated fastest."""
@@ -115,7 +113,7 @@ class Simulator:
         order: position in the data of each agent; policies see agents in the order of the data.
         draws: R, samples of the noise for each structure.
         seed: of everything random; each structure has its own stream.
-        corrections: of the outcome distributions, by step (:mod:`sphunc.interventions.calibration`).
+        corrections: of the outcome distributions, by step (:mod:`sphunc.interventions.simulation.calibration`).
         dtype: single precision is enough for what Monte Carlo leaves open.
         decided: agents that policies set, filled on the way.
     """
@@ -137,11 +135,9 @@ class Simulator:
         coefficients = self.parameters.coefficients
         self.base = OutcomeRegression(origin.model.one_step.base, origin.covariates, coefficients, self.dtype)
         self.affected = affected_agents(origin, self.interventions)
-        self.everybody = torch.arange(origin.num_agents, device=self.device)
-        self.followed = self.everybody[:0]
-        if not self.interventions.is_null:
-            self.followed = followed_agents(origin, self.affected)
-        self.number = torch.full_like(self.everybody, -1)
+        self.all_agents = torch.arange(origin.num_agents, device=self.device)
+        self.followed = followed_agents(origin, self.affected)
+        self.number = torch.full_like(self.all_agents, -1)
         self.number[self.followed] = torch.arange(len(self.followed), device=self.device)
         self.metric = torch.zeros(0, 0, dtype=self.dtype, device=self.device)
         if origin.states is not None:
@@ -150,7 +146,7 @@ class Simulator:
         generator = torch.Generator().manual_seed(self.seed)
         self.streams = torch.randint(2**62, (len(coefficients),), generator=generator)
         self._sparse: dict[tuple[tuple[int, tuple[int, ...]], bool, int], SparseIncidence] = {}
-        self._covariates: dict[tuple[int, tuple[int, ...]], Tensor] = {}
+        self._by_groups: dict[tuple[int, tuple[int, ...]], Tensor] = {}
 
     def blocks(self) -> list[Int[Tensor, " structure"]]:
         """Structures that are simulated together."""
@@ -178,7 +174,7 @@ class Simulator:
         history, common = simulated_history(
             origin.covariates.outcomes[origin.time], len(structures), self.draws, self.dtype
         )
-        factual = Arm(True, self.everybody, None, None, history)
+        factual = Arm(True, self.all_agents, None, None, history)
         path = None
         if origin.states is not None:
             path, factual.effect = self._start(generators)
@@ -195,8 +191,8 @@ class Simulator:
                 self._transition(factual, other, path, structures, step, generators)
             first, noise = self._distribution(factual, factual, common, structures, step)
             uniform = torch.stack([self._uniform(generator) for generator in generators])
-            outcome, seen, seen_noise = self._outcomes(first, noise, first, noise, uniform, self.everybody, step)
-            followed = self.everybody[:0]
+            outcome, seen, seen_noise = self._outcomes(first, noise, first, noise, uniform, self.all_agents, step)
+            followed = self.all_agents[:0]
             own = seen[:, :, :0]
             own_noise = None
             own_outcome = outcome
@@ -364,24 +360,27 @@ class Simulator:
         self, arm: Arm, common: Common, structures: Int[Tensor, " structure"], step: int
     ) -> Float[Tensor, "structure output followed draw"]:
         """Outputs of the base regression."""
-        origin = self.origin
-        name, groups = self._groups(arm, step - 1)
         if step == 1:
-            if name not in self._covariates:
-                history = origin.covariates.outcomes[origin.time]
-                features = origin.features(0)
-                self._covariates[name] = simulated_covariates(history, features, groups, self.base.is_feature)
-            outputs = self.base.at_origin(self._covariates[name][arm.agents], structures)
+            outputs = self.base.at_origin(self._covariates(arm, 0), structures)
             return outputs.expand(*outputs.shape[:-1], self.draws)
+        name, _ = self._groups(arm, step - 1)
         if name not in arm.by_features:
-            features = origin.features(step - 1)
-            features = FeatureHistory(
-                features.last[arm.agents], features.mean[arm.agents], features.missing[arm.agents]
-            )
-            own_groups = self._own_groups(arm, step - 1)
-            arm.by_features[name] = self.base.by_features(features, own_groups, structures)
+            arm.by_features[name] = self.base.by_features(self._covariates(arm, step - 1), structures)
         sparse = self._sparse_groups(arm, step - 1, len(structures))
         return self.base(arm.history, common, sparse, arm.by_features[name], structures)
+
+    def _covariates(self, arm: Arm, step: int) -> Float[Tensor, "followed column"]:
+        """Covariates of the agents of an arm by what was observed; outcomes after the origin are simulated."""
+        name, groups = self._groups(arm, step)
+        if name not in self._by_groups:
+            time, cut = name
+            covariates = self.origin.covariates
+            if cut:
+                meeting = list(covariates.inputs.groups)
+                meeting[time] = groups
+                covariates = replace(covariates, inputs=replace(covariates.inputs, groups=tuple(meeting)))
+            self._by_groups[name] = covariates.at(time)
+        return self._by_groups[name][arm.agents]
 
     def _read(self, arm: Arm, step: int) -> Float[Tensor, "structure output followed draw"]:
         """Log probabilities of classes, or means of numbers, that the readout gives to the states."""
@@ -444,7 +443,7 @@ class Simulator:
         Returns:
             Outcomes ``[Q, C, n, R]``, and the distributions given what was observed.
         """
-        is_factual = len(agents) == len(self.everybody) and first is factual
+        is_factual = len(agents) == len(self.all_agents) and first is factual
         if not is_factual:
             uniform = uniform[:, agents]
         seen = self._observed(step, agents)
