@@ -62,6 +62,19 @@ def test_numbers_come_back_in_their_units(chain):
     torch.testing.assert_close(held.mean[0], torch.tensor([18.0]))
 
 
+@pytest.mark.parametrize("one", [(), Do("a0", (1.0,))], ids=["nothing", "states without weight"])
+def test_numbers_that_nothing_reaches_have_the_forecast_and_its_entropy(build, one):
+    numbers = torch.randn(4, 12, 1, generator=torch.Generator().manual_seed(0))
+    inputs = build.panel(torch.randn(4, 12, 1), numbers, [[[0, 1, 2]]], 0)
+    states = build.state_model(inputs, {(0, 1): 0.4}, [[1.0]])
+    system = build.system(inputs, build.regression(inputs), states, weight=0.0)
+    found = intervene(system, one, Simulation(horizon=1, samples=20))
+    forecast = system.model.forecast(inputs).distribution
+    torch.testing.assert_close(found.variance.double(), forecast.variance, atol=1e-3, rtol=0)
+    expected = 0.5 * torch.log(2 * math.pi * math.e * forecast.variance[:, 0])
+    torch.testing.assert_close(found.entropy.double(), expected, atol=1e-3, rtol=0)
+
+
 def test_agents_come_back_in_the_order_of_the_data(chain):
     order = torch.tensor([3, 1, 0, 2])
     names = ("third", "second", "fourth", "first")

@@ -115,8 +115,9 @@ class StructureMoments:
         self.outcome_squares[structures] = squares
         self.outcome_squares[row, agents] = own_squares
         self.difference_squares[row, agents] = gap_squares
-        if self.noise is not None and noise is not None and factual_noise is not None:
+        if self.noise is not None and factual_noise is not None:
             self.noise[structures] = factual_noise.mean(-1).mT
+        if self.noise is not None and noise is not None:
             self.noise[row, agents] = noise.mean(-1).mT
 
     @property
