@@ -48,7 +48,7 @@ def test_simulated_outputs_are_those_of_the_regression_on_all_covariates(inputs,
     sparse = sparse_incidence(copies(groups, 2), torch.float64)
     structures = torch.arange(2)
     history, common = simulated_history(covariates.outcomes[-1], 2, 3, torch.float64)
-    by_features = regression.by_features(covariates.at(-1), structures)
+    by_features = regression.by_features(regression.feature_design(covariates.at(-1)), structures)
     plain = [[covariates.outcomes[-1]] * 3 for _ in range(2)]
     for _ in range(3):
         outcome = torch.randn(2, outputs, inputs.num_agents, 3, generator=generator, dtype=torch.float64)
@@ -72,7 +72,7 @@ def test_at_the_origin_outputs_are_those_of_its_covariates(inputs, build):
     base = build.regression(inputs)
     drawn = torch.randn(2, *base.coefficients.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     regression = OutcomeRegression(base, covariates, drawn, torch.float64)
-    found = regression.at_origin(covariates.at(2), torch.tensor([1]))
+    found = regression.at_origin(regression.design(covariates.at(2)), torch.tensor([1]))
     expected = with_intercept(base.standardiser(covariates.at(2))) @ drawn[1]
     torch.testing.assert_close(found[0, : inputs.num_outputs, :, 0].mT, expected)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sphunc.interventions import CutGroup, CutLink, Do, Policy, ScaleLink
-from sphunc.interventions import simulation as module
+from sphunc.interventions.simulation import rollout as module
 from sphunc.interventions.what_if import Simulation, intervene
 
 BETA = {(0, 1): 0.4, (1, 2): -0.3}

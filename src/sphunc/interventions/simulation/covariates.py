@@ -254,31 +254,45 @@ class OutcomeRegression:
         self.mean = standardiser.mean.to(dtype)
         self.inverse = inverse.to(dtype)
 
+    def design(self, covariates: Float[Tensor, "agent column"]) -> Float[Tensor, "agent column2"]:
+        """Standardised columns with intercept, of covariates that are the same in all samples.
+
+        Args:
+            covariates: not standardised.
+        """
+        return with_intercept(self.base.standardiser(covariates)).to(self.dtype)
+
+    def feature_design(self, covariates: Float[Tensor, "agent column"]) -> Float[Tensor, "agent column2"]:
+        """The same where outcomes are simulated: what features give, and the intercept; presence is left out.
+
+        Args:
+            covariates: with features as last observed, not standardised.
+        """
+        columns = torch.where(self.is_feature, covariates, 0.0)
+        columns[:, self.presence] = torch.nan
+        return self.design(columns)[:, self.is_fixed]
+
     def at_origin(
-        self, covariates: Float[Tensor, "agent column"], structures: Int[Tensor, " structure"]
+        self, design: Float[Tensor, "agent column"], structures: Int[Tensor, " structure"]
     ) -> Float[Tensor, "structure output agent one"]:
         """Outputs of covariates that are the same in all samples.
 
         Args:
-            covariates: not standardised.
+            design: of :meth:`design`.
             structures: indices.
         """
-        z = with_intercept(self.base.standardiser(covariates)).to(self.dtype)
-        return (self.weights[structures].mT @ z.mT).unsqueeze(-1)
+        return (self.weights[structures].mT @ design.mT).unsqueeze(-1)
 
     def by_features(
-        self, covariates: Float[Tensor, "agent column"], structures: Int[Tensor, " structure"]
+        self, design: Float[Tensor, "agent column"], structures: Int[Tensor, " structure"]
     ) -> Float[Tensor, "structure output agent one"]:
         """Outputs of what is the same in all samples, the intercept included, but for the presence of agents.
 
         Args:
-            covariates: with features as last observed, not standardised.
+            design: of :meth:`feature_design`.
             structures: indices.
         """
-        columns = torch.where(self.is_feature, covariates, 0.0)
-        columns[:, self.presence] = torch.nan
-        z = with_intercept(self.base.standardiser(columns)).to(self.dtype)[:, self.is_fixed]
-        return (self.weights[structures][:, self.is_fixed].mT @ z.mT).unsqueeze(-1)
+        return (self.weights[structures][:, self.is_fixed].mT @ design.mT).unsqueeze(-1)
 
     def __call__(
         self,

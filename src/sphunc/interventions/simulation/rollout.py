@@ -89,6 +89,7 @@ class Arm:
         effect: persistent effects c.
         history: outcomes so far.
         by_features: outputs of the base that features give, by time and groups.
+        links: matrices of the links, by position and factor of those that are changed.
         read: what the readout says of the states ``[Q, C, n, R]``.
     """
 
@@ -98,6 +99,7 @@ class Arm:
     effect: Float[Tensor, "structure followed draw axis"] | None
     history: SimulatedHistory
     by_features: dict[tuple[int, tuple[int, ...]], Tensor] = field(default_factory=dict)
+    links: dict[tuple[tuple[int, float], ...], Tensor] = field(default_factory=dict)
     read: Float[Tensor, "structure output followed draw"] | None = None
 
 
@@ -146,7 +148,7 @@ class Simulator:
         generator = torch.Generator().manual_seed(self.seed)
         self.streams = torch.randint(2**62, (len(coefficients),), generator=generator)
         self._sparse: dict[tuple[tuple[int, tuple[int, ...]], bool, int], SparseIncidence] = {}
-        self._by_groups: dict[tuple[int, tuple[int, ...]], Tensor] = {}
+        self._designs: dict[tuple[tuple[int, tuple[int, ...]], bool], Tensor] = {}
 
     def blocks(self) -> list[Int[Tensor, " structure"]]:
         """Structures that are simulated together."""
@@ -300,15 +302,7 @@ class Simulator:
         assert arm.states is not None
         assert arm.effect is not None
         states = arm.states.flatten(0, 1)
-        number = None
-        factor = None
-        if not arm.is_factual:
-            number = self.number
-            acting = self.interventions.steps[step]
-            if len(acting.link_positions):
-                factor = torch.ones(self.origin.candidates.shape[1], dtype=self.dtype, device=self.device)
-                factor[acting.link_positions] = acting.link_factors.to(factor)
-        links = self.parameters.link_matrix(structures, self.origin.num_agents, factor, number)
+        links = self._link_matrix(arm, structures, step)
         influence = (links @ states.flatten(1)).view(states.shape)
         groups = self._sparse_groups(arm, step, len(structures))
         dynamics = self.origin.states.dynamics
@@ -317,6 +311,22 @@ class Simulator:
         drift = next_state_mean(states, dynamics, arm.effect.flatten(0, 1), groups, influence)
         length = state_length(drift, self.metric)
         return drift.div_(length.clamp_(min=1.0)).view(arm.states.shape)
+
+    def _link_matrix(self, arm: Arm, structures: Int[Tensor, " structure"], step: int) -> Tensor:
+        """Links of an arm in the transition that begins at a step; most steps have those of the one before."""
+        if arm.is_factual:
+            if () not in arm.links:
+                arm.links[()] = self.parameters.link_matrix(structures, self.origin.num_agents)
+            return arm.links[()]
+        acting = self.interventions.steps[step]
+        changed = tuple(zip(acting.link_positions.tolist(), acting.link_factors.tolist(), strict=True))
+        if changed not in arm.links:
+            factor = None
+            if changed:
+                factor = torch.ones(self.origin.candidates.shape[1], dtype=self.dtype, device=self.device)
+                factor[acting.link_positions] = acting.link_factors.to(factor)
+            arm.links[changed] = self.parameters.link_matrix(structures, self.origin.num_agents, factor, self.number)
+        return arm.links[changed]
 
     def _intervene_on_states(self, arm: Arm, factual: Arm, step: int, generators: list[torch.Generator]) -> None:
         if arm.states is None or factual.states is None:
@@ -361,26 +371,31 @@ class Simulator:
     ) -> Float[Tensor, "structure output followed draw"]:
         """Outputs of the base regression."""
         if step == 1:
-            outputs = self.base.at_origin(self._covariates(arm, 0), structures)
+            outputs = self.base.at_origin(self._design(arm, 0), structures)
             return outputs.expand(*outputs.shape[:-1], self.draws)
         name, _ = self._groups(arm, step - 1)
         if name not in arm.by_features:
-            arm.by_features[name] = self.base.by_features(self._covariates(arm, step - 1), structures)
+            arm.by_features[name] = self.base.by_features(self._design(arm, step - 1), structures)
         sparse = self._sparse_groups(arm, step - 1, len(structures))
         return self.base(arm.history, common, sparse, arm.by_features[name], structures)
 
-    def _covariates(self, arm: Arm, step: int) -> Float[Tensor, "followed column"]:
-        """Covariates of the agents of an arm by what was observed; outcomes after the origin are simulated."""
+    def _design(self, arm: Arm, step: int) -> Float[Tensor, "followed column"]:
+        """Columns of the base that are the same in all samples: all at the origin, later those of features."""
         name, groups = self._groups(arm, step)
-        if name not in self._by_groups:
+        is_origin = step == 0
+        if (name, is_origin) not in self._designs:
             time, cut = name
             covariates = self.origin.covariates
             if cut:
                 meeting = list(covariates.inputs.groups)
                 meeting[time] = groups
                 covariates = replace(covariates, inputs=replace(covariates.inputs, groups=tuple(meeting)))
-            self._by_groups[name] = covariates.at(time)
-        return self._by_groups[name][arm.agents]
+            make = self.base.design if is_origin else self.base.feature_design
+            self._designs[name, is_origin] = make(covariates.at(time))
+        design = self._designs[name, is_origin]
+        if arm.is_factual:
+            return design
+        return design[arm.agents]
 
     def _read(self, arm: Arm, step: int) -> Float[Tensor, "structure output followed draw"]:
         """Log probabilities of classes, or means of numbers, that the readout gives to the states."""
