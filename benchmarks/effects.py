@@ -28,10 +28,8 @@ import torch
 
 import sphunc
 from sphunc.estimator import SphUnc
-from sphunc.forecasting.schema import align
-from sphunc.interventions import Do
-from sphunc.interventions.asking import system_of
-from sphunc.interventions.what_if import System, intervene
+from sphunc.forecasting import align
+from sphunc.interventions import Do, Simulation, System, intervene, system_of
 
 MOVED = 0.05
 ESTIMATED = 0.02
@@ -89,12 +87,11 @@ def judge(world: sphunc.World, system: System, horizon: int, count: int, samples
     base = world.interventional({}, **options)
     ids = world.data.node_ids
     scores = Scores()
-    origin = system.at_origin(with_future=False)
     for agent, donor, do in questions(world, count):
         truth = world.interventional({str(ids[agent]): donor}, **options)
         free = torch.arange(len(base)) != agent
         moved = (variation(truth, base) > MOVED) & free
-        found = intervene(system, do, horizon=horizon, samples=samples, seed=0, origin=origin)
+        found = intervene(system, do, Simulation(horizon, samples))
         change = truth - base
         low = found.interval[..., 0] - TOLERANCE
         high = found.interval[..., 1] + TOLERANCE

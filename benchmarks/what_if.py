@@ -21,14 +21,12 @@ from effects import fitted_system
 
 import sphunc
 from sphunc.hypergraph.incidence import Incidence
-from sphunc.interventions import Do
-from sphunc.interventions.abduction import draw_paths
-from sphunc.interventions.origin import Origin
-from sphunc.interventions.parameters import ParameterDraws, draw_parameters
-from sphunc.interventions.population import copies
-from sphunc.interventions.simulated_covariates import is_feature_column, simulated_covariates
-from sphunc.interventions.state_changes import state_length, typical
-from sphunc.interventions.what_if import System, intervene
+from sphunc.interventions import Do, Simulation, System, intervene
+from sphunc.interventions.simulation.abduction import draw_paths
+from sphunc.interventions.simulation.origin import Origin
+from sphunc.interventions.simulation.parameters import ParameterDraws, draw_parameters
+from sphunc.interventions.simulation.population import copies
+from sphunc.interventions.simulation.state_changes import state_length, typical
 from sphunc.model.dynamics import Links, next_state_mean
 from sphunc.model.inputs import ModelInputs
 from sphunc.model.regression import with_intercept
@@ -105,8 +103,9 @@ def loop_over_samples(
     weight = origin.model.weight
     metric = origin.state_metric
     groups = origin.groups(0)
-    is_feature = is_feature_column(origin.covariates)
-    features = origin.features(0)
+    now = origin.covariates.inputs
+    now = replace(now, groups=now.groups[origin.time :])
+    covariates = replace(origin.covariates, inputs=now, features=origin.covariates.features[origin.time :])
     share = states.readout.noise_share(origin.remainder(1))
     everybody = torch.ones(origin.num_agents, dtype=torch.bool)
     noise_scale = (states.variance_scale * states.dynamics.transition_variance).sqrt()
@@ -141,8 +140,8 @@ def loop_over_samples(
                 state = drift + noise_scale * torch.randn(state.shape, generator=generator, dtype=torch.float64)
                 if arm:
                     state[held] = direction
-                covariates = simulated_covariates(history, features, groups, is_feature)
-                logits = with_intercept(base.standardiser(covariates)) @ coefficients
+                columns = replace(covariates, outcomes=[history]).at(0)
+                logits = with_intercept(base.standardiser(columns)) @ coefficients
                 by_state = states.readout.class_probabilities(
                     state @ states.readout.weight.mT + states.readout.bias, share
                 ).log()
@@ -180,13 +179,13 @@ def main() -> None:
     if small.model.weight == 0.0:
         small = replace(small, model=replace(small.model, weight=0.5))
     system = repeated(small, -(-arguments.agents // FITTED))
-    origin = system.at_origin(with_future=False)
+    origin = system.past
     do = Do(system.entities.agents[3], toward=system.entities.classes[0])
-    intervene(system, do, horizon=1, samples=2, origin=origin)  # beliefs and forecasts, kept by the origin
+    intervene(system, do, Simulation(horizon=1, samples=2))  # beliefs and forecasts, kept by the origin
     forget_peak()
     before = memory("VmRSS")
     begun = time.process_time()
-    intervene(system, do, horizon=arguments.horizon, samples=arguments.samples, origin=origin)
+    intervene(system, do, Simulation(horizon=arguments.horizon, samples=arguments.samples))
     batch = time.process_time() - begun
     added = memory("VmHWM") - before
     parameters = draw_parameters(origin, 20, 0, torch.float32)

@@ -42,20 +42,38 @@ from sphunc.forecasting import (
     write_bundle,
 )
 from sphunc.hypergraph import Split, TemporalHypergraph, suspicions
-from sphunc.interventions import Effect, Plan, dowhy
-from sphunc.interventions.asking import system_of
-from sphunc.interventions.dowhy import ANGLES as SWEEP_ANGLES
-from sphunc.interventions.dowhy import Contrast
-from sphunc.interventions.resolve import EntityIndex
-from sphunc.interventions.what_if import counterfactual, intervene
-from sphunc.model.config import SphUncConfig, check_setting
-from sphunc.model.fitting import FittedModel, fit_model
-from sphunc.model.influence import influence_graph
+from sphunc.interventions import (
+    Contrast,
+    Effect,
+    EntityIndex,
+    Plan,
+    Simulation,
+    System,
+    counterfactual,
+    dowhy,
+    intervene,
+    system_of,
+)
+from sphunc.model import (
+    FittedModel,
+    Preparation,
+    PreparedData,
+    SphUncConfig,
+    StageStore,
+    check_setting,
+    comparison_frame,
+    comparison_table,
+    describe_fit,
+    fingerprint_of,
+    fit_model,
+    influence_graph,
+    learn_preparation,
+    places,
+    prepare,
+    put_together,
+    take_apart,
+)
 from sphunc.model.paper import FittedPaper, PaperConfig, TrackedIntervention, fit_paper
-from sphunc.model.persistence import put_together, take_apart
-from sphunc.model.preparation import Preparation, PreparedData, learn_preparation, places, prepare
-from sphunc.model.stages import StageStore, fingerprint_of
-from sphunc.model.verdict import comparison_frame, comparison_table, describe_fit
 
 Device = str | torch.device
 Pair = tuple[Hashable, Hashable]
@@ -473,8 +491,8 @@ class SphUnc:
             >>> bool((effect.within + effect.identification == effect.entropy).all())
             True
         """
-        ask = self._asker("intervene", data, origin, origin_index, horizon, samples, structures, seed)
-        return ask(Plan(interventions))
+        system, simulation = self._question("intervene", data, origin, origin_index, horizon, samples, structures, seed)
+        return intervene(system, Plan(interventions), simulation)
 
     def counterfactual(
         self,
@@ -503,14 +521,15 @@ class SphUnc:
             structures: drawn from the posterior.
             seed: of what is not abducted.
         """
-        ask = self._asker("counterfactual", data, origin, origin_index, horizon, samples, structures, seed)
-        return ask(Plan(interventions))
+        asked = "counterfactual"
+        system, simulation = self._question(asked, data, origin, origin_index, horizon, samples, structures, seed)
+        return counterfactual(system, Plan(interventions), simulation)
 
     def sweep(
         self,
         agent: Hashable,
         toward: Any = None,
-        angles: Sequence[float] = SWEEP_ANGLES,
+        angles: Sequence[float] = dowhy.ANGLES,
         *,
         observed: Any = None,
         data: TemporalHypergraph | None = None,
@@ -527,7 +546,8 @@ class SphUnc:
             **options: of :meth:`intervene`.
         """
         dowhy.dowhy_options("sweep", options, (*SIMULATION_OPTIONS, "samples"))
-        return dowhy.sweep(self._asker("sweep", data, **options), agent, toward, angles, observed=observed)
+        ask, _ = self._asker("sweep", data, **options)
+        return dowhy.sweep(ask, agent, toward, angles, observed=observed)
 
     def effect(
         self,
@@ -549,9 +569,9 @@ class SphUnc:
             **options: origin, horizon, structures and seed of :meth:`intervene`.
         """
         dowhy.dowhy_options("effect", options, SIMULATION_OPTIONS)
-        ask = self._asker("effect", observed_data, samples=num_samples_to_draw, **options)
+        ask, entities = self._asker("effect", observed_data, samples=num_samples_to_draw, **options)
         arms = (interventions_alternative, interventions_reference)
-        return dowhy.effect(ask, target_node, *arms, self._entities("effect", observed_data, options))
+        return dowhy.effect(ask, target_node, *arms, entities)
 
     def average_causal_effect(
         self,
@@ -573,9 +593,8 @@ class SphUnc:
             **options: of :meth:`intervene`.
         """
         dowhy.dowhy_options("average_causal_effect", options, SIMULATION_OPTIONS)
-        ask = self._asker("average_causal_effect", observed_data, samples=num_samples_to_draw, **options)
+        ask, entities = self._asker("average_causal_effect", observed_data, samples=num_samples_to_draw, **options)
         arms = (interventions_alternative, interventions_reference)
-        entities = self._entities("average_causal_effect", observed_data, options)
         return dowhy.average_causal_effect(ask, target_node, *arms, entities)
 
     def interventional_samples(
@@ -594,8 +613,7 @@ class SphUnc:
             **options: of :meth:`intervene`.
         """
         dowhy.dowhy_options("interventional_samples", options, SIMULATION_OPTIONS)
-        ask = self._asker("interventional_samples", observed_data, samples=num_samples_to_draw, **options)
-        entities = self._entities("interventional_samples", observed_data, options)
+        ask, entities = self._asker("interventional_samples", observed_data, samples=num_samples_to_draw, **options)
         return dowhy.interventional_samples(ask, interventions, entities)
 
     def counterfactual_samples(
@@ -614,11 +632,18 @@ class SphUnc:
             **options: of :meth:`counterfactual`.
         """
         dowhy.dowhy_options("counterfactual_samples", options, (*SIMULATION_OPTIONS, "samples"))
-        ask = self._asker("counterfactual_samples", observed_data, **options)
-        entities = self._entities("counterfactual_samples", observed_data, options)
+        ask, entities = self._asker("counterfactual_samples", observed_data, **options)
         return dowhy.counterfactual_samples(ask, interventions, entities, noise_data=noise_data)
 
     def _asker(
+        self, asked: str, data: TemporalHypergraph | None, **options: Any
+    ) -> tuple[Callable[[Plan], Effect], EntityIndex]:
+        """Return a function that answers plans from one origin, and what they may name; beliefs are made once."""
+        system, simulation = self._question(asked, data, **options)
+        answer = counterfactual if _is_counterfactual(asked) else intervene
+        return lambda plan: answer(system, plan, simulation), system.entities
+
+    def _question(
         self,
         asked: str,
         data: TemporalHypergraph | None,
@@ -628,41 +653,28 @@ class SphUnc:
         samples: Whole | None = None,
         structures: Whole | None = None,
         seed: Whole = 0,
-    ) -> Callable[[Plan], Effect]:
-        """Return a function that answers questions from one origin; everything is checked before any work."""
+    ) -> tuple[System, Simulation]:
+        """Model and data to ask, and how to simulate; everything is checked before any work."""
         self._check_fitted(asked)
         data = check_data(asked, data)
         if isinstance(self.model_, FittedPaper):
             raise ArgumentError(
                 f"{asked} is answered by the default model; the paper's model records H_causal with fit(track=...)"
             )
-        looks_back = asked.startswith("counterfactual")
-        steps = self.config_.horizon if horizon is None else whole_number("horizon", horizon, least=1)
-        count = self.config_.samples if samples is None else whole_number("samples", samples, least=1)
-        drawn = None if structures is None else whole_number("structures", structures, least=1)
-        number = seed_number(seed)
-        if origin is None and origin_index is None and looks_back:
+        with_future = _is_counterfactual(asked)
+        steps = _or_setting("horizon", horizon, self.config_.horizon)
+        drawn = None
+        if structures is not None:
+            drawn = whole_number("structures", structures, least=1)
+        simulation = Simulation(steps, _or_setting("samples", samples, self.config_.samples), drawn, seed_number(seed))
+        if origin is None and origin_index is None and with_future:
             origin_index = max(0, data.num_times - 1 - steps)
         position = origin_position(data, origin, origin_index)
-        last = data.num_times - 1
-        end = min(last, position + steps) if looks_back else position
+        end = position
+        if with_future:
+            end = min(data.num_times - 1, position + steps)
         known = align(data.until_index(end), self.schema_).to(check_device(self.device))
-        if position > end:
-            raise ArgumentError(f"origin_index is {position}, but the data has {data.num_times} times")
-        system = system_of(self.model_, known, self.schema_, self.preparation_, position)
-        answer = counterfactual if looks_back else intervene
-
-        def ask(plan: Plan) -> Effect:
-            return answer(system, plan, horizon=steps, samples=count, structures=drawn, seed=number)
-
-        return ask
-
-    def _entities(self, asked: str, data: object, options: dict[str, Any]) -> EntityIndex:
-        checked = check_data(asked, data)
-        position = origin_position(checked, options.get("origin"), options.get("origin_index"))
-        past = align(checked.until_index(position), self.schema_)
-        assert isinstance(self.model_, FittedModel)
-        return system_of(self.model_, past, self.schema_, self.preparation_, position).entities
+        return system_of(self.model_, known, self.schema_, self.preparation_, position), simulation
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into ``folder``: JSON and safetensors, replaced as one."""
@@ -741,6 +753,16 @@ class SphUnc:
     def __repr__(self) -> str:
         given = {name: value for name, value in self.get_params().items() if name != "device" and value is not None}
         return f"SphUnc({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+def _is_counterfactual(asked: str) -> bool:
+    return asked.startswith("counterfactual")
+
+
+def _or_setting(name: str, value: Whole | None, setting: int) -> int:
+    if value is None:
+        return setting
+    return whole_number(name, value, least=1)
 
 
 def _learnable(data: TemporalHypergraph, split: object, horizon: int) -> TemporalHypergraph:

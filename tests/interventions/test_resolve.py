@@ -43,11 +43,10 @@ def test_states_are_set_moved_and_drawn_at_their_steps() -> None:
     assert resolved.steps[2] is origin
 
 
-def test_references_are_kept_beside_their_directions() -> None:
+def test_references_become_directions() -> None:
     kinds = [Do("a", toward="upset"), Do("a", observed="c"), Do("a", observed=1), Do("a", (0.0, 1.0))]
-    found = [put(one).steps[0].holds.targets[0] for one in kinds]
-    assert [(one.kind, one.index) for one in found] == [("class", 1), ("agent", 2), ("time", 1), ("vector", -1)]
-    assert [one.direction.tolist() for one in found] == [[1.0, 1.0], [2.0, 2.0], [1.0, 3.0], [0.0, 1.0]]
+    found = [put(one).steps[0].holds.directions[0].tolist() for one in kinds]
+    assert found == [[1.0, 1.0], [2.0, 2.0], [1.0, 3.0], [0.0, 1.0]]
     moved = put(Shift("a", angle=0.2, observed="c"), Stochastic("b", kappa=3.0, observed=1)).steps[0]
     assert moved.shifts.directions.tolist() == [[2.0, 2.0]]
     assert moved.draws.directions.tolist() == [[1.0, 3.0]]
@@ -99,15 +98,12 @@ def test_links_and_groups_act_at_their_times() -> None:
     assert origin.groups_cut.tolist() == [1]
     assert first.groups_cut.tolist() == []
     assert resolved.intervened == ()
-    assert put().is_null
-    assert not resolved.is_null
 
 
 def test_policies_act_at_their_times() -> None:
     policy = Policy(lambda step, states: {}, times=2)
     resolved = put(policy)
     assert [step.policies for step in resolved.steps] == [(), (), (policy,), ()]
-    assert not resolved.is_null
     assert resolved.steps[2].changes_states
 
 

@@ -56,21 +56,6 @@ class EntityIndex:
 
 
 @dataclass(frozen=True, eq=False)
-class StateTarget:
-    """The state that an intervention sets, moves toward or draws around.
-
-    Attributes:
-        kind: "vector" for one that the user gave; else what was named.
-        index: of the class, the agent or the time that was named; -1 for a vector.
-        direction: as the model gives it, or the user ``[K]``.
-    """
-
-    kind: Literal["vector", "class", "agent", "time"]
-    index: int
-    direction: Tensor
-
-
-@dataclass(frozen=True, eq=False)
 class StateChanges:
     """States that are set, moved or drawn at one step, one row per agent.
 
@@ -78,17 +63,15 @@ class StateChanges:
         agents: indices ``[A]``.
         directions: to which, toward which or around which ``[A, K]``.
         amounts: angle of a shift in radians, concentration of a draw; 0 where states are set ``[A]``.
-        targets: where the directions come from, A of them.
     """
 
     agents: Int[Tensor, " changed"]
     directions: Float[Tensor, "changed dim"]
     amounts: Float[Tensor, " changed"]
-    targets: tuple[StateTarget, ...]
 
     def __len__(self) -> int:
         """Return how many agents are changed."""
-        return len(self.targets)
+        return len(self.agents)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +116,10 @@ class ResolvedInterventions:
         steps: what acts at the steps 0 (the origin) to the horizon, H + 1 of them.
         intervened: indices of agents whose state or outcome is set, moved or drawn at any step;
             those that policies set are not known yet.
-        is_null: whether nothing is changed.
     """
 
     steps: tuple[StepInterventions, ...]
     intervened: tuple[int, ...]
-    is_null: bool
 
 
 def resolve(
@@ -172,7 +153,7 @@ def resolve(
         if active not in made:
             made[active] = _assemble([resolved[k] for k in active], entities)
         steps.append(made[active])
-    return ResolvedInterventions(tuple(steps), tuple(sorted(intervened)), not interventions)
+    return ResolvedInterventions(tuple(steps), tuple(sorted(intervened)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +162,7 @@ class _Resolved:
 
     source: Intervention
     agent: int | None = None
-    target: StateTarget | None = None
+    direction: Tensor | None = None
     amount: float = 0.0
     outcome: int | tuple[float, ...] | None = None
     link: tuple[int, float] | None = None
@@ -232,14 +213,14 @@ class _Resolver:
             )
         return self.agents[agent]
 
-    def do_target(self, one: Do, agent: int) -> StateTarget:
+    def do_target(self, one: Do, agent: int) -> Tensor:
         if one.observed is not None:
             return self.observed(one.observed, agent)
         if one.direction is not None:
             return self.vector(one.direction)
         return self.named("class", self.class_index("toward", str(one.toward)), agent)
 
-    def target(self, name: str, one: Shift | Stochastic, agent: int) -> StateTarget:
+    def target(self, name: str, one: Shift | Stochastic, agent: int) -> Tensor:
         if one.observed is not None:
             return self.observed(one.observed, agent)
         value = getattr(one, name)
@@ -274,7 +255,7 @@ class _Resolver:
             f"one of them, or a unit vector{hint}"
         )
 
-    def observed(self, value: object, agent: int) -> StateTarget:
+    def observed(self, value: object, agent: int) -> Tensor:
         if value in self.agents:
             return self.named("agent", self.agents[value], agent)
         if value in self.entities.times:
@@ -284,10 +265,10 @@ class _Resolver:
             f"time up to the origin ({some_names(self.entities.times)})"
         )
 
-    def named(self, kind: ReferenceKind, index: int, agent: int) -> StateTarget:
-        return StateTarget(kind, index, self.direction(kind, index, agent))
+    def named(self, kind: ReferenceKind, index: int, agent: int) -> Tensor:
+        return self.direction(kind, index, agent)
 
-    def vector(self, value: tuple[float, ...]) -> StateTarget:
+    def vector(self, value: tuple[float, ...]) -> Tensor:
         dim = self.entities.dim
         if dim == 0:
             raise ArgumentError("this model has no states to set; hold an outcome with Do(agent, outcome=...)")
@@ -295,7 +276,7 @@ class _Resolver:
             raise ArgumentError(f"direction has {len(value)} entries, but the model's states have {dim}; give {dim}")
         exact = torch.tensor(value, dtype=torch.float64)
         unit = torch.nn.functional.normalize(exact, dim=0)
-        return StateTarget("vector", -1, unit.to(torch.get_default_dtype()))
+        return unit.to(torch.get_default_dtype())
 
     def class_index(self, argument: str, name: str) -> int:
         classes = self.entities.classes
@@ -378,7 +359,7 @@ def _link_positions(interventions: Sequence[Intervention], links: Links) -> dict
 
 def _assemble(active: Sequence[_Resolved], entities: EntityIndex) -> StepInterventions:
     """Stack what acts at one step."""
-    states = [one for one in active if one.target is not None]
+    states = [one for one in active if one.direction is not None]
     outcomes = [one for one in active if one.outcome is not None]
     values = torch.tensor([one.outcome for one in outcomes])
     if entities.classes:
@@ -401,14 +382,14 @@ def _assemble(active: Sequence[_Resolved], entities: EntityIndex) -> StepInterve
 
 
 def _state_changes(changes: Sequence[_Resolved], entities: EntityIndex) -> StateChanges:
-    targets = tuple(one.target for one in changes if one.target is not None)
-    directions = [target.direction for target in targets]
-    stacked = torch.stack(directions) if directions else torch.zeros(0, entities.dim)
+    directions = [one.direction for one in changes if one.direction is not None]
+    stacked = torch.zeros(0, entities.dim)
+    if directions:
+        stacked = torch.stack(directions)
     return StateChanges(
         agents=torch.tensor([one.agent for one in changes], dtype=torch.long),
         directions=stacked,
         amounts=torch.tensor([one.amount for one in changes], dtype=stacked.dtype),
-        targets=targets,
     )
 
 

@@ -3,112 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 
 from sphunc._typing import Float, Int, Tensor
 from sphunc.forecasting import time_label
-from sphunc.interventions.abduction import COUPLING
-from sphunc.interventions.calibration import calibrate
 from sphunc.interventions.effects import Effect
-from sphunc.interventions.entropy import class_entropies, number_entropies
 from sphunc.interventions.estimation import (
     StructureMoments,
+    class_entropies,
     effect_interval,
     estimate_effect,
+    number_entropies,
     simulation_size,
 )
-from sphunc.interventions.origin import Origin
-from sphunc.interventions.parameters import draw_parameters
-from sphunc.interventions.resolve import EntityIndex, ResolvedInterventions, resolve
-from sphunc.interventions.simulation import Simulator
+from sphunc.interventions.resolve import ResolvedInterventions, resolve
+from sphunc.interventions.simulation import COUPLING, Origin, Simulator, calibrate, draw_parameters
+from sphunc.interventions.system import System
 from sphunc.interventions.values import CutGroup, Do, Plan, flatten
-from sphunc.model.fitting import FittedModel
-from sphunc.model.inputs import ModelInputs
 
 
-@dataclass(frozen=True, eq=False)
-class System:
-    """A fitted model with the data that a question is asked about.
+@dataclass(frozen=True)
+class Simulation:
+    """How a question is simulated.
 
     Attributes:
-        model: what was learned.
-        inputs: features, groups and outcomes (numbers standardised) of the data.
-        origin: time index from which is simulated.
-        entities: what a user may name; agents in the order of the data.
-        times: labels of all times of the data.
-        order: position in the data of each agent of ``inputs``.
-        place: position of each agent of ``inputs`` among those learned, -1 for unseen ones; None where they are the
-            same.
-        group_ids: ids of the groups of each time.
-        outcome_names: of numbers.
-        centre: mean that numbers were standardised by ``[M]``; None for classes.
-        scale: deviation that numbers were standardised by ``[M]``; None for classes.
+        horizon: steps, H.
+        samples: S of each arm.
+        structures: of which so many are drawn; None chooses.
+        seed: of structures, coefficients, states and noise.
     """
 
-    model: FittedModel
-    inputs: ModelInputs
-    origin: int
-    entities: EntityIndex
-    times: tuple[Any, ...]
-    order: Int[Tensor, " agent"]
-    place: Int[Tensor, " agent"] | None = None
-    group_ids: tuple[tuple[Hashable, ...], ...] = ()
-    outcome_names: tuple[str, ...] = ()
-    centre: Float[Tensor, " number"] | None = None
-    scale: Float[Tensor, " number"] | None = None
-
-    def at_origin(self, *, with_future: bool) -> Origin:
-        """What a simulation starts from; keep it for several questions.
-
-        Args:
-            with_future: abduct from what was observed after the origin; else only what is known there counts.
-        """
-        inputs = self.inputs
-        if not with_future:
-            inputs = inputs.until(self.origin)
-        return Origin(self.model, inputs, self.origin, self.place, self.group_ids)
+    horizon: int
+    samples: int
+    structures: int | None = None
+    seed: int = 0
 
 
-def intervene(
-    system: System,
-    interventions: object,
-    *,
-    horizon: int,
-    samples: int,
-    structures: int | None = None,
-    seed: int = 0,
-    origin: Origin | None = None,
-) -> Effect:
+def intervene(system: System, interventions: object, simulation: Simulation) -> Effect:
     """Simulate what interventions do to every agent's outcome, from what is known at the origin.
 
     Args:
         system: model and data.
         interventions: one, several, or a plan; none gives the forecast.
-        horizon: steps, H.
-        samples: S of each arm.
-        structures: of which so many are drawn; None chooses.
-        seed: of structures, coefficients, states and noise.
-        origin: of :meth:`System.at_origin` without future, to share it between questions.
+        simulation: steps, samples and seed.
     """
-    if origin is None:
-        origin = system.at_origin(with_future=False)
-    return _answer(system, origin, Plan(flatten(interventions)), horizon, samples, structures, seed)
+    return _answer(system, system.past, Plan(flatten(interventions)), simulation)
 
 
-def counterfactual(
-    system: System,
-    interventions: object,
-    *,
-    horizon: int,
-    samples: int,
-    structures: int | None = None,
-    seed: int = 0,
-    origin: Origin | None = None,
-) -> Effect:
+def counterfactual(system: System, interventions: object, simulation: Simulation) -> Effect:
     """What would have happened: abduct from what was observed after the origin, act, and replay.
 
     Groups are those that met. Without anything observed after the origin this is :func:`intervene`.
@@ -116,30 +61,23 @@ def counterfactual(
     Args:
         system: model and data.
         interventions: one, several, or a plan; none replays what happened.
-        horizon: steps, H.
-        samples: S of each arm.
-        structures: of which so many are drawn; None chooses.
-        seed: of structures, coefficients, states and noise.
-        origin: of :meth:`System.at_origin` with future, to share it between questions.
+        simulation: steps, samples and seed.
     """
-    if origin is None:
-        origin = system.at_origin(with_future=True)
-    return _answer(system, origin, Plan(flatten(interventions)), horizon, samples, structures, seed)
+    return _answer(system, system.observed_future, Plan(flatten(interventions)), simulation)
 
 
-def _answer(
-    system: System, origin: Origin, plan: Plan, horizon: int, samples: int, structures: int | None, seed: int
-) -> Effect:
+def _answer(system: System, origin: Origin, plan: Plan, simulation: Simulation) -> Effect:
     # Everything that can be wrong with the question is found before any work.
+    horizon = simulation.horizon
     ids = tuple(system.entities.agents[k] for k in system.order.tolist())
     entities = replace(system.entities, agents=ids)
     resolved = resolve(plan.interventions, entities, origin.candidates, origin.direction, horizon)
     resolved = _standardised(resolved, system)
-    count, draws = simulation_size(samples, structures)
+    count, draws = simulation_size(simulation.samples, simulation.structures)
     dtype = torch.float32
-    parameters = draw_parameters(origin, count, seed, dtype)
+    parameters = draw_parameters(origin, count, simulation.seed, dtype)
     agents = {agent: index for index, agent in enumerate(ids)}
-    simulator = Simulator(origin, parameters, resolved, agents, system.order, draws, seed, dtype=dtype)
+    simulator = Simulator(origin, parameters, resolved, agents, system.order, draws, simulation.seed, dtype=dtype)
     if origin.observed_steps == 0:
         calibrate_to_forecast(simulator, horizon)
 
@@ -216,7 +154,10 @@ def _effect(
     outcome[:, followed] = followed_outcome
     interval = factual.new_zeros(*factual.shape[1:], 2)
     if len(followed):
-        interval[followed] = sample_interval(followed_outcome, factual[:, followed])
+        # Every sample has states of its own; those of one structure share links and coefficients. So the interval is
+        # that of the effect on an agent under everything that is not known of it. Intervals from the means of few
+        # structures cover less: a link of probability 0.05 is in one of twenty.
+        interval[followed] = effect_interval(followed_outcome - factual[:, followed])
     estimates = [estimate_effect(one) for one in moments]
     split = number_entropies if numeric else class_entropies
     entropies = [split(one) for one in moments]
@@ -271,25 +212,6 @@ def _effect(
         outcome_names=system.outcome_names,
         message=describe_paths(origin, plan, simulator),
     )
-
-
-def sample_interval(
-    outcome: Float[Tensor, "sample agent output"], factual: Float[Tensor, "sample agent output"]
-) -> Float[Tensor, "agent output 2"]:
-    """Interval that holds 90 % of the sampled differences, by ranks.
-
-    Every sample has states of its own; those of one structure share links and coefficients. So the interval is that of
-    the effect on an agent under everything that is not known of it, the noise of its transitions included. Intervals
-    from the means of few structures cover less: a link of probability 0.05 is in one of twenty.
-
-    Args:
-        outcome: of the interventional arm.
-        factual: of the factual arm, under the same random numbers.
-    """
-    samples = len(outcome)
-    moments = StructureMoments.empty(samples, *outcome.shape[1:], dtype=outcome.dtype)
-    moments = replace(moments, count=torch.ones_like(moments.count), outcome=outcome, factual=factual)
-    return effect_interval(moments)
 
 
 def _variance(moments: StructureMoments) -> Float[Tensor, "agent number"]:

@@ -1,5 +1,49 @@
 """The model: covariates, base regression, states and their dynamics, beliefs, outcome, uncertainty."""
 
-from sphunc.model.config import SphUncConfig
+from sphunc.model.base import LARGEST_SCORE, BaseRegression
+from sphunc.model.config import SphUncConfig, check_setting
+from sphunc.model.covariates import PRIOR_COUNT, RECENT_DECAY, Covariates, OutcomeHistory
+from sphunc.model.dynamics import PADDING, next_state_mean
+from sphunc.model.fitting import FittedModel, fit_model
+from sphunc.model.influence import influence_graph
+from sphunc.model.inputs import ModelInputs
+from sphunc.model.kalman import Filtered
+from sphunc.model.persistence import put_together, take_apart
+from sphunc.model.preparation import Preparation, PreparedData, learn_preparation, places, prepare
+from sphunc.model.regression import with_intercept
+from sphunc.model.stages import StageStore, fingerprint_of
+from sphunc.model.states import StateBelief, StateModel
+from sphunc.model.verdict import comparison_frame, comparison_table, describe_fit
 
-__all__ = ["SphUncConfig"]
+__all__ = [
+    "LARGEST_SCORE",
+    "PADDING",
+    "PRIOR_COUNT",
+    "RECENT_DECAY",
+    "BaseRegression",
+    "Covariates",
+    "Filtered",
+    "FittedModel",
+    "ModelInputs",
+    "OutcomeHistory",
+    "Preparation",
+    "PreparedData",
+    "SphUncConfig",
+    "StageStore",
+    "StateBelief",
+    "StateModel",
+    "check_setting",
+    "comparison_frame",
+    "comparison_table",
+    "describe_fit",
+    "fingerprint_of",
+    "fit_model",
+    "influence_graph",
+    "learn_preparation",
+    "next_state_mean",
+    "places",
+    "prepare",
+    "put_together",
+    "take_apart",
+    "with_intercept",
+]

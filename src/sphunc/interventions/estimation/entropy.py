@@ -5,7 +5,7 @@ r"""H_causal, the entropy of an outcome after an intervention, split exactly int
 
 over structures q drawn from their posterior. Structure means also differ by the noise of few
 samples, which would count as identification. They are drawn together first, so that their
-variance is that of the posterior alone (:func:`~sphunc.interventions.estimation.variance_components`).
+variance is that of the posterior alone (:func:`~sphunc.interventions.estimation.moments.variance_components`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from sphunc._typing import Float, Tensor
-from sphunc.interventions.estimation import (
+from sphunc.interventions.estimation.moments import (
     FEWEST_FOR_ERROR,
     StructureMoments,
     variance_components,
@@ -51,7 +51,7 @@ class Entropies:
     error: Float[Tensor, " agent"]
 
 
-def class_entropies(moments: StructureMoments, *, known_structure: bool = False) -> Entropies:
+def class_entropies(moments: StructureMoments) -> Entropies:
     r"""Entropies of class outcomes.
 
     With :math:`\tilde p_q` the structure means, drawn together by the root of
@@ -66,13 +66,12 @@ def class_entropies(moments: StructureMoments, *, known_structure: bool = False)
 
     Args:
         moments: probabilities of the interventional arm, per structure.
-        known_structure: True where structures are batches of one that is known: I is 0.
     """
     each = moments.outcome.double()
     structures = len(each)
     mean = each.mean(0)
     total, noise = variance_components(each, moments.outcome_squares.double(), moments.count)
-    share = _posterior_share(total.sum(-1), noise.sum(-1), known_structure)
+    share = _posterior_share(total.sum(-1), noise.sum(-1))
     drawn_together = mean + share.sqrt()[:, None] * (each - mean)
 
     bias_terms = torch.where(mean > RAREST, total / mean.clamp(min=RAREST), 0.0)
@@ -86,10 +85,10 @@ def class_entropies(moments: StructureMoments, *, known_structure: bool = False)
 
     # To first order a structure adds -sum_c p_qc log p_c to the entropy of the mean.
     contribution = -(each * mean.clamp(min=RAREST).log()).sum(-1)
-    return _split(entropy, identification, contribution, moments, known_structure)
+    return _split(entropy, identification, contribution, moments)
 
 
-def number_entropies(moments: StructureMoments, *, known_structure: bool = False) -> Entropies:
+def number_entropies(moments: StructureMoments) -> Entropies:
     r"""Differential entropies of numeric outcomes.
 
     Given a structure, dynamics and readout are linear with Gaussian noise, and so are outcomes:
@@ -101,7 +100,6 @@ def number_entropies(moments: StructureMoments, *, known_structure: bool = False
 
     Args:
         moments: means and conditional variances of the interventional arm, per structure.
-        known_structure: True where structures are batches of one that is known: I is 0.
     """
     assert moments.noise is not None, "numbers have conditional variances"
     each = moments.outcome.double()
@@ -109,16 +107,14 @@ def number_entropies(moments: StructureMoments, *, known_structure: bool = False
     squares = moments.outcome_squares.double()
     mean = each.mean(0)
     total, noise = variance_components(each, squares, moments.count)
-    share = _posterior_share(total, noise, known_structure)
+    share = _posterior_share(total, noise)
     # Variance of simulated means within a structure; what batches of one structure differ by is part of it.
     simulated = noise * moments.count.double().mean()
-    if known_structure and not bool((noise > 0.0).any()):
-        simulated = total
     variance = moments.noise.double() + simulated
 
     within = 0.5 * torch.log(2.0 * math.pi * math.e * variance).sum(-1).mean(0)
     identification = torch.zeros_like(within)
-    if structures > 1 and not known_structure:
+    if structures > 1:
         # The variance of Q means around their own mean is (Q - 1) / Q of s^2.
         scale = (share * structures / (structures - 1)).sqrt()
         identification = mixture_information(mean + scale * (each - mean), variance)
@@ -128,7 +124,7 @@ def number_entropies(moments: StructureMoments, *, known_structure: bool = False
     own_variance = moments.noise.double() + squares / (moments.count.double() - 1.0).clamp(min=1.0)[:, None, None]
     overall = variance.mean(0) + share * total
     contribution = 0.5 * ((own_variance + (each - mean).square()) / overall).sum(-1)
-    return _split(entropy, identification, contribution, moments, known_structure)
+    return _split(entropy, identification, contribution, moments)
 
 
 def mixture_information(
@@ -187,10 +183,8 @@ def _normal_nodes(numbers: int) -> tuple[Float[Tensor, "node number"], Float[Ten
     return points, torch.full((QUASI_NODES,), 1.0 / QUASI_NODES, dtype=torch.float64)
 
 
-def _posterior_share(total: Tensor, noise: Tensor, known_structure: bool) -> Tensor:
+def _posterior_share(total: Tensor, noise: Tensor) -> Tensor:
     """Share of the variance of structure means that noise does not explain, 0 to 1."""
-    if known_structure:
-        return torch.zeros_like(total)
     explained = noise / torch.where(total > 0.0, total, 1.0)
     share = (1.0 - explained).clamp(min=0.0)
     return torch.where(total > 0.0, share, 0.0)
@@ -201,7 +195,6 @@ def _split(
     identification: Tensor,
     contribution: Float[Tensor, "structure agent"],
     moments: StructureMoments,
-    known_structure: bool,
 ) -> Entropies:
     """Round the total last, so that the parts add up to the bit."""
     dtype = moments.outcome.dtype
@@ -213,7 +206,7 @@ def _split(
     identification = identification.to(dtype) + 0.0
     within = (entropy.to(dtype) - identification) + 0.0
     entropy = within + identification
-    if structures == 1 and not known_structure:
+    if structures == 1:
         unknown = torch.full_like(entropy, torch.nan)
         return Entropies(entropy, unknown, unknown, error.to(dtype))
     return Entropies(entropy, within, identification, error.to(dtype))

@@ -2,16 +2,16 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import torch
 
 import sphunc
 from sphunc.forecasting.schema import schema_of
-from sphunc.interventions import CutGroup, Do, Plan, dowhy
-from sphunc.interventions.asking import asker, groups_at, system_of
-from sphunc.interventions.what_if import counterfactual, intervene
-from sphunc.model.fitting import fit_model
-from sphunc.model.preparation import learn_preparation, prepare
+from sphunc.interventions import CutGroup, Do, dowhy
+from sphunc.interventions.system import groups_at, system_of
+from sphunc.interventions.what_if import Simulation, intervene
+from sphunc.model import fit_model, learn_preparation, prepare
 
 
 def test_a_quick_model_can_be_asked():
@@ -25,7 +25,7 @@ def test_a_quick_model_can_be_asked():
     assert system.entities.groups == groups_at(data, 3)
     assert system.times == data.times
     agent = data.node_ids[7]
-    found = intervene(system, Do(agent, outcome=data.class_names[1]), horizon=2, samples=20, seed=0)
+    found = intervene(system, Do(agent, outcome=data.class_names[1]), Simulation(horizon=2, samples=20, seed=0))
     assert found.agents == data.node_ids
     assert found.intervened.nonzero().flatten().tolist() == [7]
     assert found.origin == data.times[3]
@@ -45,23 +45,21 @@ def test_groups_have_the_numbers_of_their_memberships():
     assert found == members
 
 
-def test_an_asker_answers_as_the_question_itself(neighbours):
-    do = Do("a0", outcome="c1")
-    ask = asker(neighbours, horizon=2, samples=12, seed=4)
-    assert torch.equal(ask(Plan((do,))).samples, intervene(neighbours, do, horizon=2, samples=12, seed=4).samples)
-    past = replace(neighbours, origin=0)
-    back = asker(past, horizon=2, samples=12, seed=4, with_future=True)
-    expected = counterfactual(past, do, horizon=2, samples=12, seed=4)
-    assert torch.equal(back(Plan((do,))).samples, expected.samples)
+def test_beliefs_at_the_origin_are_made_once(neighbours):
+    assert neighbours.past is neighbours.past
+    back = replace(neighbours, origin=0)
+    assert back.past.observed_steps == 0
+    assert back.observed_future.observed_steps == 2
+    assert back.past is not neighbours.past
 
 
 def test_questions_of_dowhy_can_be_asked(chain, neighbours):
-    ask = asker(chain, horizon=2, samples=8)
+    ask = partial(intervene, chain, simulation=Simulation(horizon=2, samples=8))
     table = dowhy.sweep(ask, "a0", (-1.0,), [0.0, math.pi])
     assert table["angle"].to_list() == [0.0, math.pi]
     assert table["effect"].to_list()[0] < 1e-6
     assert table["effect"].to_list()[1] > 0.1
-    ask = asker(neighbours, horizon=1, samples=8)
+    ask = partial(intervene, neighbours, simulation=Simulation(horizon=1, samples=8))
     found = dowhy.average_causal_effect(ask, "a0", [CutGroup("g0")], (), neighbours.entities)
     assert abs(found["c1"] - (0.5 - 1 / (1 + math.exp(-2.0)))) < 1e-3
     assert dowhy.interventional_samples(ask, [CutGroup("g0")], neighbours.entities).shape == (8, 6)

@@ -5,8 +5,8 @@ import torch
 
 from sphunc.errors import ArgumentError
 from sphunc.interventions import Do, Policy
-from sphunc.interventions.policies import policy_states
 from sphunc.interventions.resolve import EntityIndex, resolve
+from sphunc.interventions.simulation.policies import policy_states
 
 ENTITIES = EntityIndex(("a", "b", "c"), ("calm",), (), (0,), 2)
 AGENTS = {"a": 0, "b": 1, "c": 2}

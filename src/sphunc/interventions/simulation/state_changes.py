@@ -1,7 +1,7 @@
 """Interventions on simulated states: set, moved along the geodesic, drawn around a direction, or decided by a policy.
 
 Directions are unit vectors. A state that is set or drawn has the length of a typical one, 1 in the metric of
-:attr:`~sphunc.interventions.origin.Origin.state_metric`; a state that is moved keeps its own.
+:attr:`~sphunc.interventions.simulation.origin.Origin.state_metric`; a state that is moved keeps its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Hashable, Mapping, Sequence
 import torch
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.interventions.policies import policy_states
 from sphunc.interventions.resolve import StepInterventions
+from sphunc.interventions.simulation.policies import policy_states
 from sphunc.sphere import draw
 
 

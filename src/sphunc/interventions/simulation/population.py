@@ -14,8 +14,8 @@ import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.hypergraph import Incidence
-from sphunc.interventions.origin import Origin
 from sphunc.interventions.resolve import ResolvedInterventions
+from sphunc.interventions.simulation.origin import Origin
 
 
 def affected_agents(origin: Origin, interventions: ResolvedInterventions) -> Bool[Tensor, "step agent"]:
@@ -27,7 +27,7 @@ def affected_agents(origin: Origin, interventions: ResolvedInterventions) -> Boo
     """
     device = origin.inputs.x.device
     now = torch.zeros(origin.num_agents, dtype=torch.bool, device=device)
-    source, target = origin.candidates
+    source, target = origin.active_links
     reached = []
     for step, acting in enumerate(interventions.steps):
         if step:
@@ -39,7 +39,8 @@ def affected_agents(origin: Origin, interventions: ResolvedInterventions) -> Boo
             later = now.clone()
             later[groups.agent[met[groups.group]]] = True
             later[target[now[source]]] = True
-            later[target[before.link_positions]] = True
+            if origin.states is not None:
+                later[target[before.link_positions]] = True
             now = later
         now = now.clone()
         if origin.states is not None:
@@ -61,7 +62,7 @@ def followed_agents(origin: Origin, affected: Bool[Tensor, "step agent"]) -> Int
     """
     reached = affected[-1]
     followed = reached.clone()
-    source, target = origin.candidates
+    source, target = origin.active_links
     followed[source[reached[target]]] = True
     last = min(len(affected) - 1, origin.observed_steps)
     for step in range(last + 1):

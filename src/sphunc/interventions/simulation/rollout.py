@@ -14,7 +14,7 @@ changes log p by all that the readout says of it, and not by the share :math:`\a
 :math:`\log p' = \log p_{pool}(\phi', s) + \log p(y | s') - \log p(y | s)`. What all agents share (level, trend, class
 frequencies) is taken from the factual arm: it is no path from one agent to another. Agents that no path of links and
 shared groups reaches are exactly as in the factual arm, and are not simulated again
-(:mod:`sphunc.interventions.population`).
+(:mod:`sphunc.interventions.simulation.population`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,18 @@ import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.hypergraph import Incidence
-from sphunc.interventions.abduction import coupled_probabilities, draw_paths, observed_cell
-from sphunc.interventions.calibration import Correction
-from sphunc.interventions.origin import Origin
-from sphunc.interventions.parameters import ParameterDraws
-from sphunc.interventions.population import (
+from sphunc.interventions.resolve import ResolvedInterventions
+from sphunc.interventions.simulation.abduction import coupled_probabilities, draw_paths, observed_cell
+from sphunc.interventions.simulation.calibration import Correction
+from sphunc.interventions.simulation.covariates import (
+    Common,
+    OutcomeRegression,
+    SimulatedHistory,
+    simulated_history,
+)
+from sphunc.interventions.simulation.origin import Origin
+from sphunc.interventions.simulation.parameters import ParameterDraws
+from sphunc.interventions.simulation.population import (
     SparseIncidence,
     affected_agents,
     copies,
@@ -38,17 +45,8 @@ from sphunc.interventions.population import (
     restrict,
     sparse_incidence,
 )
-from sphunc.interventions.resolve import ResolvedInterventions
-from sphunc.interventions.simulated_covariates import (
-    Common,
-    OutcomeRegression,
-    SimulatedHistory,
-    simulated_covariates,
-    simulated_history,
-)
-from sphunc.interventions.state_changes import change_states, state_length
-from sphunc.model.covariates import FeatureHistory
-from sphunc.model.dynamics import next_state_mean
+from sphunc.interventions.simulation.state_changes import change_states, state_length
+from sphunc.model import next_state_mean
 
 BLOCK = 2**20
 """Numbers that the widest tensor of a block may have: what fits into a processor's cache is simulated fastest."""
@@ -91,6 +89,7 @@ class Arm:
         effect: persistent effects c.
         history: outcomes so far.
         by_features: outputs of the base that features give, by time and groups.
+        links: matrices of the links, by position and factor of those that are changed.
         read: what the readout says of the states ``[Q, C, n, R]``.
     """
 
@@ -100,6 +99,7 @@ class Arm:
     effect: Float[Tensor, "structure followed draw axis"] | None
     history: SimulatedHistory
     by_features: dict[tuple[int, tuple[int, ...]], Tensor] = field(default_factory=dict)
+    links: dict[tuple[tuple[int, float], ...], Tensor] = field(default_factory=dict)
     read: Float[Tensor, "structure output followed draw"] | None = None
 
 
@@ -115,7 +115,7 @@ class Simulator:
         order: position in the data of each agent; policies see agents in the order of the data.
         draws: R, samples of the noise for each structure.
         seed: of everything random; each structure has its own stream.
-        corrections: of the outcome distributions, by step (:mod:`sphunc.interventions.calibration`).
+        corrections: of the outcome distributions, by step (:mod:`sphunc.interventions.simulation.calibration`).
         dtype: single precision is enough for what Monte Carlo leaves open.
         decided: agents that policies set, filled on the way.
     """
@@ -137,11 +137,9 @@ class Simulator:
         coefficients = self.parameters.coefficients
         self.base = OutcomeRegression(origin.model.one_step.base, origin.covariates, coefficients, self.dtype)
         self.affected = affected_agents(origin, self.interventions)
-        self.everybody = torch.arange(origin.num_agents, device=self.device)
-        self.followed = self.everybody[:0]
-        if not self.interventions.is_null:
-            self.followed = followed_agents(origin, self.affected)
-        self.number = torch.full_like(self.everybody, -1)
+        self.all_agents = torch.arange(origin.num_agents, device=self.device)
+        self.followed = followed_agents(origin, self.affected)
+        self.number = torch.full_like(self.all_agents, -1)
         self.number[self.followed] = torch.arange(len(self.followed), device=self.device)
         self.metric = torch.zeros(0, 0, dtype=self.dtype, device=self.device)
         if origin.states is not None:
@@ -150,7 +148,7 @@ class Simulator:
         generator = torch.Generator().manual_seed(self.seed)
         self.streams = torch.randint(2**62, (len(coefficients),), generator=generator)
         self._sparse: dict[tuple[tuple[int, tuple[int, ...]], bool, int], SparseIncidence] = {}
-        self._covariates: dict[tuple[int, tuple[int, ...]], Tensor] = {}
+        self._designs: dict[tuple[tuple[int, tuple[int, ...]], bool], Tensor] = {}
 
     def blocks(self) -> list[Int[Tensor, " structure"]]:
         """Structures that are simulated together."""
@@ -178,7 +176,7 @@ class Simulator:
         history, common = simulated_history(
             origin.covariates.outcomes[origin.time], len(structures), self.draws, self.dtype
         )
-        factual = Arm(True, self.everybody, None, None, history)
+        factual = Arm(True, self.all_agents, None, None, history)
         path = None
         if origin.states is not None:
             path, factual.effect = self._start(generators)
@@ -195,8 +193,8 @@ class Simulator:
                 self._transition(factual, other, path, structures, step, generators)
             first, noise = self._distribution(factual, factual, common, structures, step)
             uniform = torch.stack([self._uniform(generator) for generator in generators])
-            outcome, seen, seen_noise = self._outcomes(first, noise, first, noise, uniform, self.everybody, step)
-            followed = self.everybody[:0]
+            outcome, seen, seen_noise = self._outcomes(first, noise, first, noise, uniform, self.all_agents, step)
+            followed = self.all_agents[:0]
             own = seen[:, :, :0]
             own_noise = None
             own_outcome = outcome
@@ -304,15 +302,7 @@ class Simulator:
         assert arm.states is not None
         assert arm.effect is not None
         states = arm.states.flatten(0, 1)
-        number = None
-        factor = None
-        if not arm.is_factual:
-            number = self.number
-            acting = self.interventions.steps[step]
-            if len(acting.link_positions):
-                factor = torch.ones(self.origin.candidates.shape[1], dtype=self.dtype, device=self.device)
-                factor[acting.link_positions] = acting.link_factors.to(factor)
-        links = self.parameters.link_matrix(structures, self.origin.num_agents, factor, number)
+        links = self._link_matrix(arm, structures, step)
         influence = (links @ states.flatten(1)).view(states.shape)
         groups = self._sparse_groups(arm, step, len(structures))
         dynamics = self.origin.states.dynamics
@@ -321,6 +311,22 @@ class Simulator:
         drift = next_state_mean(states, dynamics, arm.effect.flatten(0, 1), groups, influence)
         length = state_length(drift, self.metric)
         return drift.div_(length.clamp_(min=1.0)).view(arm.states.shape)
+
+    def _link_matrix(self, arm: Arm, structures: Int[Tensor, " structure"], step: int) -> Tensor:
+        """Links of an arm in the transition that begins at a step; most steps have those of the one before."""
+        if arm.is_factual:
+            if () not in arm.links:
+                arm.links[()] = self.parameters.link_matrix(structures, self.origin.num_agents)
+            return arm.links[()]
+        acting = self.interventions.steps[step]
+        changed = tuple(zip(acting.link_positions.tolist(), acting.link_factors.tolist(), strict=True))
+        if changed not in arm.links:
+            factor = None
+            if changed:
+                factor = torch.ones(self.origin.candidates.shape[1], dtype=self.dtype, device=self.device)
+                factor[acting.link_positions] = acting.link_factors.to(factor)
+            arm.links[changed] = self.parameters.link_matrix(structures, self.origin.num_agents, factor, self.number)
+        return arm.links[changed]
 
     def _intervene_on_states(self, arm: Arm, factual: Arm, step: int, generators: list[torch.Generator]) -> None:
         if arm.states is None or factual.states is None:
@@ -364,24 +370,32 @@ class Simulator:
         self, arm: Arm, common: Common, structures: Int[Tensor, " structure"], step: int
     ) -> Float[Tensor, "structure output followed draw"]:
         """Outputs of the base regression."""
-        origin = self.origin
-        name, groups = self._groups(arm, step - 1)
         if step == 1:
-            if name not in self._covariates:
-                history = origin.covariates.outcomes[origin.time]
-                features = origin.features(0)
-                self._covariates[name] = simulated_covariates(history, features, groups, self.base.is_feature)
-            outputs = self.base.at_origin(self._covariates[name][arm.agents], structures)
+            outputs = self.base.at_origin(self._design(arm, 0), structures)
             return outputs.expand(*outputs.shape[:-1], self.draws)
+        name, _ = self._groups(arm, step - 1)
         if name not in arm.by_features:
-            features = origin.features(step - 1)
-            features = FeatureHistory(
-                features.last[arm.agents], features.mean[arm.agents], features.missing[arm.agents]
-            )
-            own_groups = self._own_groups(arm, step - 1)
-            arm.by_features[name] = self.base.by_features(features, own_groups, structures)
+            arm.by_features[name] = self.base.by_features(self._design(arm, step - 1), structures)
         sparse = self._sparse_groups(arm, step - 1, len(structures))
         return self.base(arm.history, common, sparse, arm.by_features[name], structures)
+
+    def _design(self, arm: Arm, step: int) -> Float[Tensor, "followed column"]:
+        """Columns of the base that are the same in all samples: all at the origin, later those of features."""
+        name, groups = self._groups(arm, step)
+        is_origin = step == 0
+        if (name, is_origin) not in self._designs:
+            time, cut = name
+            covariates = self.origin.covariates
+            if cut:
+                meeting = list(covariates.inputs.groups)
+                meeting[time] = groups
+                covariates = replace(covariates, inputs=replace(covariates.inputs, groups=tuple(meeting)))
+            make = self.base.design if is_origin else self.base.feature_design
+            self._designs[name, is_origin] = make(covariates.at(time))
+        design = self._designs[name, is_origin]
+        if arm.is_factual:
+            return design
+        return design[arm.agents]
 
     def _read(self, arm: Arm, step: int) -> Float[Tensor, "structure output followed draw"]:
         """Log probabilities of classes, or means of numbers, that the readout gives to the states."""
@@ -444,7 +458,7 @@ class Simulator:
         Returns:
             Outcomes ``[Q, C, n, R]``, and the distributions given what was observed.
         """
-        is_factual = len(agents) == len(self.everybody) and first is factual
+        is_factual = len(agents) == len(self.all_agents) and first is factual
         if not is_factual:
             uniform = uniform[:, agents]
         seen = self._observed(step, agents)

@@ -7,7 +7,7 @@ import torch
 
 from sphunc.interventions import Do, Policy, Shift, Stochastic
 from sphunc.interventions.resolve import EntityIndex, resolve
-from sphunc.interventions.state_changes import change_states, draw_directions, moved, state_length, typical
+from sphunc.interventions.simulation.state_changes import change_states, draw_directions, moved, state_length, typical
 
 NO_LINKS = torch.zeros(2, 0, dtype=torch.long)
 ENTITIES = EntityIndex(("a", "b", "c"), ("calm",), (), (0,), 2)

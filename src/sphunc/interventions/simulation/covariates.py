@@ -16,24 +16,16 @@ from dataclasses import dataclass, replace
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.hypergraph import Incidence
-from sphunc.interventions.population import SparseIncidence
-from sphunc.model.base import LARGEST_SCORE, BaseRegression
-from sphunc.model.covariates import (
+from sphunc.interventions.simulation.population import SparseIncidence
+from sphunc.model import (
+    LARGEST_SCORE,
     PRIOR_COUNT,
     RECENT_DECAY,
+    BaseRegression,
     Covariates,
-    FeatureHistory,
     OutcomeHistory,
-    age_columns,
-    feature_columns,
-    history_columns,
-    last_outcome_columns,
-    neighbour_feature_columns,
-    neighbour_outcome_columns,
-    population_columns,
+    with_intercept,
 )
-from sphunc.model.regression import with_intercept
 
 FEATURE_BLOCKS = ("features", "feature means", "neighbour features")
 """Blocks of columns that simulated outcomes do not change."""
@@ -42,41 +34,6 @@ FEATURE_BLOCKS = ("features", "feature means", "neighbour features")
 def is_feature_column(covariates: Covariates) -> Bool[Tensor, " column"]:
     """True for the columns that features decide, among all ``[D]``."""
     return torch.tensor([name in FEATURE_BLOCKS for name in covariates.block_names()])
-
-
-def simulated_covariates(
-    history: OutcomeHistory,
-    features: FeatureHistory,
-    groups: Incidence,
-    is_feature: Bool[Tensor, " column"],
-) -> Float[Tensor, "*batch agent column"]:
-    """All covariates of a batch of histories; without simulation those of the origin.
-
-    Args:
-        history: outcomes so far, batched over samples.
-        features: as last observed.
-        groups: who meets whom.
-        is_feature: of :func:`is_feature_column`.
-    """
-    population = history.population
-    by_outcomes = torch.cat(
-        [
-            last_outcome_columns(history, population),
-            age_columns(history, population),
-            history_columns(history, population),
-            neighbour_outcome_columns(history, groups, population),
-            population_columns(history),
-        ],
-        -1,
-    )
-    columns = by_outcomes.new_empty(*by_outcomes.shape[:-1], len(is_feature))
-    columns[..., ~is_feature] = by_outcomes
-    columns[..., is_feature] = _feature_covariates(features, groups).to(by_outcomes)
-    return columns
-
-
-def _feature_covariates(features: FeatureHistory, groups: Incidence) -> Float[Tensor, "agent column"]:
-    return torch.cat([feature_columns(features), neighbour_feature_columns(features, groups)], -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +187,7 @@ def simulated_history(
         return values.to(dtype)[None, :, None, None].expand(structures, -1, -1, draws)
 
     total = history.recent if history.is_numeric else history.total
-    begun = SimulatedHistory(
+    start = SimulatedHistory(
         last=plane(history.last),
         previous=plane(history.previous),
         first=plane(history.first),
@@ -243,7 +200,7 @@ def simulated_history(
     )
     nothing = history.kept.new_zeros(structures, 1, draws, dtype=dtype)
     level = shared(history.level)
-    return begun, Common(shared(history.population), level, shared(history.earlier_level), nothing)
+    return start, Common(shared(history.population), level, shared(history.earlier_level), nothing)
 
 
 class OutcomeRegression:
@@ -297,34 +254,45 @@ class OutcomeRegression:
         self.mean = standardiser.mean.to(dtype)
         self.inverse = inverse.to(dtype)
 
+    def design(self, covariates: Float[Tensor, "agent column"]) -> Float[Tensor, "agent column2"]:
+        """Standardised columns with intercept, of covariates that are the same in all samples.
+
+        Args:
+            covariates: not standardised.
+        """
+        return with_intercept(self.base.standardiser(covariates)).to(self.dtype)
+
+    def feature_design(self, covariates: Float[Tensor, "agent column"]) -> Float[Tensor, "agent column2"]:
+        """The same where outcomes are simulated: what features give, and the intercept; presence is left out.
+
+        Args:
+            covariates: with features as last observed, not standardised.
+        """
+        columns = torch.where(self.is_feature, covariates, 0.0)
+        columns[:, self.presence] = torch.nan
+        return self.design(columns)[:, self.is_fixed]
+
     def at_origin(
-        self, covariates: Float[Tensor, "agent column"], structures: Int[Tensor, " structure"]
+        self, design: Float[Tensor, "agent column"], structures: Int[Tensor, " structure"]
     ) -> Float[Tensor, "structure output agent one"]:
         """Outputs of covariates that are the same in all samples.
 
         Args:
-            covariates: not standardised.
+            design: of :meth:`design`.
             structures: indices.
         """
-        z = with_intercept(self.base.standardiser(covariates)).to(self.dtype)
-        return (self.weights[structures].mT @ z.mT).unsqueeze(-1)
+        return (self.weights[structures].mT @ design.mT).unsqueeze(-1)
 
     def by_features(
-        self, features: FeatureHistory, groups: Incidence, structures: Int[Tensor, " structure"]
+        self, design: Float[Tensor, "agent column"], structures: Int[Tensor, " structure"]
     ) -> Float[Tensor, "structure output agent one"]:
         """Outputs of what is the same in all samples, the intercept included, but for the presence of agents.
 
         Args:
-            features: as last observed.
-            groups: who meets whom.
+            design: of :meth:`feature_design`.
             structures: indices.
         """
-        columns = _feature_covariates(features, groups)
-        covariates = columns.new_zeros(len(columns), len(self.is_feature))
-        covariates[:, self.is_feature] = columns
-        covariates[:, self.presence] = torch.nan
-        z = with_intercept(self.base.standardiser(covariates)).to(self.dtype)[:, self.is_fixed]
-        return (self.weights[structures][:, self.is_fixed].mT @ z.mT).unsqueeze(-1)
+        return (self.weights[structures][:, self.is_fixed].mT @ design.mT).unsqueeze(-1)
 
     def __call__(
         self,

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from sphunc.interventions.entropy import class_entropies, mixture_information, number_entropies
-from sphunc.interventions.estimation import StructureMoments
+from sphunc.interventions.estimation.entropy import class_entropies, mixture_information, number_entropies
+from sphunc.interventions.estimation.moments import StructureMoments
 
 AGENTS = 400
 
@@ -82,12 +82,9 @@ def test_without_noise_identification_is_the_mutual_information() -> None:
     assert float(found.within) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_agreeing_structures_and_a_known_one_leave_nothing_to_identify() -> None:
+def test_agreeing_structures_leave_nothing_to_identify() -> None:
     same = class_samples(1, 5, 1.0, 1.0).repeat(20, 1, 1)
     assert (class_entropies(moments_of(same, 20)).identification == 0).all()
-    known = class_entropies(moments_of(class_samples(20, 5, 0.0, 1.0), 20), known_structure=True)
-    assert (known.identification == 0).all()
-    assert torch.equal(known.within, known.entropy)
 
 
 def test_certainty_has_entropy_zero_without_a_sign() -> None:
@@ -148,14 +145,6 @@ def test_entropies_of_numbers_move_with_their_unit_and_not_with_their_origin() -
     torch.testing.assert_close(scaled.entropy, found.entropy + math.log(1e-6), atol=1e-5, rtol=0.0)
     torch.testing.assert_close(scaled.identification, found.identification, atol=1e-5, rtol=0.0)
     torch.testing.assert_close(moved.identification, found.identification, atol=1e-4, rtol=0.0)
-
-
-@pytest.mark.parametrize("draws", [1, 5])
-def test_a_known_structure_gives_one_gaussian(draws) -> None:
-    means, noise = number_samples(100, draws, 0.0, 1.0)
-    found = number_entropies(moments_of(means, 100, noise), known_structure=True)
-    assert (found.identification == 0).all()
-    assert float(found.entropy.mean()) == pytest.approx(0.5 * math.log(2 * math.pi * math.e * 1.25), abs=0.02)
 
 
 def dense_information(means, variances):

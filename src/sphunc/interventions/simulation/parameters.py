@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 
 from sphunc._typing import Float, Int, Tensor
-from sphunc.interventions.origin import Origin
-from sphunc.interventions.population import sparse_matrix
-from sphunc.model.base import BaseRegression
+from sphunc.interventions.simulation.origin import Origin
+from sphunc.interventions.simulation.population import sparse_matrix
+from sphunc.model import BaseRegression
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,7 @@ from sphunc._typing import Float, Int, Tensor
 from sphunc.forecasting import PredictiveDistribution
 from sphunc.hypergraph import Incidence
 from sphunc.interventions.resolve import ReferenceKind
-from sphunc.model.covariates import Covariates, FeatureHistory
-from sphunc.model.dynamics import PADDING
-from sphunc.model.fitting import FittedModel
-from sphunc.model.inputs import ModelInputs
-from sphunc.model.states import StateBelief, StateModel
+from sphunc.model import PADDING, Covariates, FittedModel, ModelInputs, StateBelief, StateModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +34,19 @@ class Origin:
     group_ids: tuple[tuple[Hashable, ...], ...] = ()
 
     @cached_property
-    def states(self) -> StateModel | None:
-        """Model of the states of these agents; None where states have no weight in the forecast."""
+    def fitted_states(self) -> StateModel | None:
+        """Model of the states of these agents, whatever their weight; None where none were found."""
         states = self.model.one_step.states
-        if states is None or self.model.weight == 0.0:
-            return None
-        if self.place is None:
+        if states is None or self.place is None:
             return states
         return states.for_agents(self.place)
+
+    @property
+    def states(self) -> StateModel | None:
+        """Model of the states that are simulated; None where states have no weight in the forecast."""
+        if self.model.weight == 0.0:
+            return None
+        return self.fitted_states
 
     @property
     def num_agents(self) -> int:
@@ -129,10 +130,6 @@ class Origin:
         found = [position for position, name in enumerate(self.group_ids[time]) if name in names]
         return torch.tensor(found, dtype=torch.long)
 
-    def features(self, step: int) -> FeatureHistory:
-        """Features as last observed at a step."""
-        return self.covariates.features[min(self.time + step, self.inputs.num_times - 1)]
-
     @cached_property
     def remainders(self) -> Float[Tensor, "time agent"]:
         """What the features outside the states say of the noise of outcomes, at every time."""
@@ -155,7 +152,7 @@ class Origin:
             agent: whose state is set.
         """
         if self.states is None or self.belief is None:
-            return torch.zeros(0)
+            return torch.zeros(self.model.num_axes)
         if kind == "class":
             weight = self.states.readout.weight
             vector = self.state_covariance @ (weight[index] - weight.mean(0))
@@ -168,12 +165,19 @@ class Origin:
 
     @cached_property
     def candidates(self) -> Int[Tensor, "2 link"]:
-        """Candidate links, sources and targets."""
-        if self.states is None or self.states.links is None:
+        """Candidate links, sources and targets; those that may be named."""
+        if self.fitted_states is None or self.fitted_states.links is None:
             return torch.zeros(2, 0, dtype=torch.long)
-        links = self.states.links
+        links = self.fitted_states.links
         target, slot = links.is_candidate.nonzero(as_tuple=True)
         return torch.stack([links.source[target, slot], target])
+
+    @property
+    def active_links(self) -> Int[Tensor, "2 link"]:
+        """Candidate links that something is simulated through: none where states have no weight."""
+        if self.states is None:
+            return self.candidates[:, :0]
+        return self.candidates
 
     @cached_property
     def confidence(self) -> Float[Tensor, " agent"]:

@@ -3,7 +3,7 @@
 import torch
 
 from sphunc.forecasting.distribution import Categorical, Gaussian
-from sphunc.interventions.calibration import calibrate
+from sphunc.interventions.simulation.calibration import calibrate
 
 
 def blocked(samples):

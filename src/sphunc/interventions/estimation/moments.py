@@ -35,8 +35,6 @@ FEWEST_DRAWS = 4
 FEWEST_FOR_ERROR = 4
 """Structures below which an error would be far too small too often."""
 INTERVAL_LEVEL = 0.9
-SMALLEST_RATIO = 1.0 / 3.0
-"""Of the variance of structure means to that of the noise in them; both differ by chance alone."""
 
 
 @dataclass(eq=False)
@@ -117,8 +115,9 @@ class StructureMoments:
         self.outcome_squares[structures] = squares
         self.outcome_squares[row, agents] = own_squares
         self.difference_squares[row, agents] = gap_squares
-        if self.noise is not None and noise is not None and factual_noise is not None:
+        if self.noise is not None and factual_noise is not None:
             self.noise[structures] = factual_noise.mean(-1).mT
+        if self.noise is not None and noise is not None:
             self.noise[row, agents] = noise.mean(-1).mT
 
     @property
@@ -174,23 +173,19 @@ class EffectEstimate:
     posterior_deviation: Float[Tensor, "agent output"]
 
 
-def estimate_effect(moments: StructureMoments, *, known_structure: bool = False) -> EffectEstimate:
+def estimate_effect(moments: StructureMoments) -> EffectEstimate:
     """Mean of both arms, and the two errors of their difference.
 
     Args:
         moments: of both arms.
-        known_structure: True where all samples have the same structure and coefficients, and the
-            index of structures numbers batches of them: batches differ by noise alone.
     """
     differences = moments.outcome - moments.factual
     total, noise = variance_components(differences, moments.difference_squares, moments.count)
     between = (total - noise).clamp(min=0.0)
-    if known_structure:
-        between = torch.zeros_like(total)
     error = (total / moments.structures).sqrt()
     if moments.structures < FEWEST_FOR_ERROR:
         error = torch.full_like(error, torch.nan)
-    elif moments.structures < USUAL_STRUCTURES and not known_structure:
+    elif moments.structures < USUAL_STRUCTURES:
         # A link with a probability below one in twenty may be missing in all of them.
         error = error.masked_fill(total == 0.0, torch.nan)
     return EffectEstimate(
@@ -231,88 +226,31 @@ def variance_components(
 
 
 def effect_interval(
-    moments: StructureMoments,
-    *,
-    level: float = INTERVAL_LEVEL,
-    known_structure: bool = False,
+    differences: Float[Tensor, "sample agent output"], level: float = INTERVAL_LEVEL
 ) -> Float[Tensor, "agent output 2"]:
-    r"""Interval that holds the true effect with probability ``level`` under the posterior.
+    r"""Interval that holds a difference drawn like these with a probability of ``level``.
 
-    The structure means vary by posterior and noise, :math:`s^2 = \sigma_a^2 + v`; a true effect drawn
-    from the posterior lies around their mean with variance :math:`\sigma_a^2 + s^2 / Q`. The means are
-    therefore drawn together around their mean, by the root of
-
-    .. math:: \rho = \frac{Q \hat\sigma_a^2 + s^2}{(Q + 1)\, s^2},
-
-    which keeps their shape (two clusters for a link that may be absent) and gives them the right
-    variance, as constrained Bayes estimates do (Louis, JASA 1984; Ghosh, JASA 1992). Of draws that
-    are exchangeable with the truth, a share of :math:`k / (Q + 1)` lies below the k-th smallest: ranks at
-    :math:`p (Q + 1)` (Hyndman and Fan's type 6) cover exactly. Below 19 structures, which have no such
-    ranks at 90 %, a Student t interval with Q - 1 degrees of freedom takes their place.
-
-    For :math:`\hat\sigma_a^2` see :func:`posterior_between_variance`. Measured coverage of 90 % intervals is
-    0.88-0.96 where :math:`\sigma_a^2 \ge v`, for normal posteriors and for links that may be absent, with
-    8 to 100 structures; below that it rises towards 1, because few samples cannot tell a small
-    posterior variance from none.
+    Of draws that are exchangeable with the truth a share of :math:`k / (S + 1)` lies below the k-th smallest: ranks at
+    :math:`p (S + 1)` (Hyndman and Fan's type 6) cover exactly. Below 19 samples, which have no such ranks at 90 %, a
+    Student t interval with S - 1 degrees of freedom takes their place; of a single sample it is NaN.
 
     Args:
-        moments: of both arms; two structures at least, or the interval is NaN.
+        differences: of the arms, one for each sample.
         level: probability.
-        known_structure: as in :func:`estimate_effect`; the interval is then that of the noise.
     """
-    differences = moments.outcome - moments.factual
-    centre = differences.mean(0)
-    structures = moments.structures
-    if structures == 1:
-        return torch.full((*centre.shape, 2), torch.nan, dtype=centre.dtype, device=centre.device)
-    total, noise = variance_components(differences, moments.difference_squares, moments.count)
-    between = torch.zeros_like(total)
-    if not known_structure:
-        between = posterior_between_variance(total, noise, structures)
+    samples = len(differences)
+    if samples == 1:
+        return torch.full((*differences.shape[1:], 2), torch.nan).to(differences)
     tail = (1.0 - level) / 2.0
-    rank = tail * (structures + 1)
+    rank = tail * (samples + 1)
     if rank < 1.0:
-        # Student t: the variance of the truth around the mean is (1 + 1/Q) rho s^2.
-        variance = between + total / structures
-        reach = float(student_t.ppf(1.0 - tail, structures - 1)) * variance.sqrt()
+        centre = differences.mean(0)
+        deviation = ((1.0 + 1.0 / samples) * differences.var(0)).sqrt()
+        reach = float(student_t.ppf(1.0 - tail, samples - 1)) * deviation
         return torch.stack([centre - reach, centre + reach], dim=-1)
-
-    # Equal structures have nothing to draw together.
-    safe_total = torch.where(total > 0.0, total, 1.0)
-    shrinkage = (structures * between + total) / ((structures + 1) * safe_total)
-    ordered = (differences - centre).sort(dim=0).values * shrinkage.sqrt()
-    lower_index = int(rank) - 1
+    ordered = differences.sort(dim=0).values
+    index = int(rank) - 1
     share = rank - int(rank)
-    low = torch.lerp(ordered[lower_index], ordered[lower_index + 1], share)
-    high = torch.lerp(ordered[-1 - lower_index], ordered[-2 - lower_index], share)
-    return torch.stack([centre + low, centre + high], dim=-1)
-
-
-def posterior_between_variance(
-    total: Float[Tensor, "*batch"], noise: Float[Tensor, "*batch"], structures: int
-) -> Float[Tensor, "*batch"]:
-    r"""Expected variance between structures, given that of their means and of the noise in them.
-
-    The positive part of :math:`s^2 - v` is 0 half of the time where :math:`\sigma_a^2` is small, and intervals
-    by it do not cover. With :math:`\theta = \sigma_a^2 + v \ge v`, :math:`(Q - 1) s^2 / \theta \sim \chi^2_{Q-1}` and
-    prior density :math:`\theta^{-2}`, which makes the mean :math:`s^2` where v is 0,
-
-    .. math:: \mathrm E[\sigma_a^2 \mid s^2] = s^2 \frac{P(\tfrac{Q - 1}{2}, x)}{P(\tfrac{Q + 1}{2}, x)} - v,
-              \qquad x = \frac{(Q - 1) s^2}{2 v},
-
-    with P the regularised lower incomplete gamma function (Box and Tiao, Bayesian Inference in
-    Statistical Analysis, 1973, ch. 5, for the truncated posterior).
-
-    Args:
-        total: s^2.
-        noise: v; 0 where it cannot be told apart.
-        structures: Q, two at least.
-    """
-    # Smaller ratios hardly occur, and P would underflow.
-    variance = torch.maximum(total, SMALLEST_RATIO * noise).double()
-    safe_noise = torch.where(noise > 0.0, noise, 1.0).double()
-    x = (structures - 1) * variance / (2.0 * safe_noise)
-    shape = torch.full_like(x, (structures - 1) / 2.0)
-    ratio = torch.special.gammainc(shape, x) / torch.special.gammainc(shape + 1.0, x)
-    between = (variance * ratio - noise).clamp(min=0.0).to(total.dtype)
-    return torch.where(noise > 0.0, between, total)
+    low = torch.lerp(ordered[index], ordered[index + 1], share)
+    high = torch.lerp(ordered[-1 - index], ordered[-2 - index], share)
+    return torch.stack([low, high], dim=-1)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import torch
 
-from sphunc.interventions.origin import Origin
-from sphunc.interventions.parameters import draw_coefficients, draw_parameters
+from sphunc.interventions.simulation.origin import Origin
+from sphunc.interventions.simulation.parameters import draw_coefficients, draw_parameters
 
 
 def dense(parameters, structure, agents):
@@ -15,7 +15,7 @@ def dense(parameters, structure, agents):
 
 
 def test_structures_are_blocks_of_one_matrix(chain):
-    origin = chain.at_origin(with_future=False)
+    origin = chain.past
     parameters = draw_parameters(origin, 3, 0, torch.float32)
     found = parameters.link_matrix(torch.tensor([2, 0]), 4).to_dense()
     expected = torch.zeros(8, 8)
@@ -26,7 +26,7 @@ def test_structures_are_blocks_of_one_matrix(chain):
 
 
 def test_links_are_scaled_by_their_position_among_the_candidates(chain):
-    origin = chain.at_origin(with_future=False)
+    origin = chain.past
     parameters = draw_parameters(origin, 2, 0, torch.float32)
     factor = torch.ones(origin.candidates.shape[1])
     position = origin.candidates.T.tolist().index([1, 2])
@@ -49,11 +49,11 @@ def test_links_follow_their_agents_to_other_places(chain):
 
 
 def test_structures_are_spread_evenly_over_those_kept(chain):
-    origin = chain.at_origin(with_future=False)
+    origin = chain.past
     states = origin.states
     draws = states.structure.draws * torch.arange(8).view(-1, 1, 1)
     model = replace(states, structure=replace(states.structure, draws=draws))
-    origin.__dict__["states"] = model
+    origin.__dict__["fitted_states"] = model
     few = draw_parameters(origin, 2, 0, torch.float32)
     torch.testing.assert_close(few.strength[1, 0] / 7, torch.tensor(0.4))
     many = draw_parameters(origin, 17, 0, torch.float32)

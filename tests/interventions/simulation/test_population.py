@@ -5,14 +5,14 @@ from dataclasses import replace
 import torch
 
 from sphunc.interventions import CutGroup, CutLink, Do
-from sphunc.interventions.population import (
+from sphunc.interventions.resolve import resolve
+from sphunc.interventions.simulation.population import (
     affected_agents,
     copies,
     followed_agents,
     restrict,
     sparse_incidence,
 )
-from sphunc.interventions.resolve import resolve
 
 
 def test_copies_do_not_mix(build):
@@ -38,10 +38,10 @@ def test_sparse_averages_are_those_of_the_incidence(build):
 
 
 def test_whoever_acts_on_affected_agents_is_followed(chain, neighbours):
-    origin = chain.at_origin(with_future=False)
+    origin = chain.past
     affected = torch.tensor([[False] * 4, [False, False, True, False]])
     assert followed_agents(origin, affected).tolist() == [1, 2]
-    origin = neighbours.at_origin(with_future=False)
+    origin = neighbours.past
     affected = torch.tensor([[False] * 6, [False, False, False, True, False, False]])
     rows = followed_agents(origin, affected)
     assert rows.tolist() == [3, 4]
@@ -52,7 +52,7 @@ def test_whoever_acts_on_affected_agents_is_followed(chain, neighbours):
 
 def test_only_paths_of_links_and_groups_reach_agents(chain, neighbours):
     def steps(system, intervention):
-        origin = system.at_origin(with_future=False)
+        origin = system.past
         resolved = resolve([intervention], system.entities, origin.candidates, origin.direction, 2)
         return affected_agents(origin, resolved).long().tolist()
 

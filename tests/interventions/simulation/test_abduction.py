@@ -2,7 +2,7 @@
 
 import torch
 
-from sphunc.interventions.abduction import coupled_probabilities, draw_paths, observed_cell
+from sphunc.interventions.simulation.abduction import coupled_probabilities, draw_paths, observed_cell
 from sphunc.model.kalman import ChainParameters, kalman_filter
 
 RATE, NOISE, EFFECT, FIRST = 0.6, 0.3, 0.5, 1.2

@@ -5,13 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from sphunc.interventions.population import copies, sparse_incidence
-from sphunc.interventions.simulated_covariates import (
+from sphunc.interventions.simulation.covariates import (
     OutcomeRegression,
-    is_feature_column,
-    simulated_covariates,
     simulated_history,
 )
+from sphunc.interventions.simulation.population import copies, sparse_incidence
 from sphunc.model.base import Standardiser
 from sphunc.model.covariates import make_covariates
 from sphunc.model.regression import with_intercept
@@ -32,20 +30,10 @@ def inputs(request, build):
     return build.panel(features, outcomes, groups, request.param)
 
 
-def test_without_simulation_they_are_the_covariates_of_the_origin(inputs):
-    covariates = make_covariates(inputs)
-    is_feature = is_feature_column(covariates)
-    for origin in range(inputs.num_times):
-        history = covariates.outcomes[origin]
-        found = simulated_covariates(history, covariates.features[origin], inputs.groups[origin], is_feature)
-        torch.testing.assert_close(found, covariates.at(origin), rtol=0, atol=0, equal_nan=True)
-
-
 def test_simulated_outputs_are_those_of_the_regression_on_all_covariates(inputs, build):
     """Two structures, three draws, three steps: columns of the model's own histories, one sample after the other."""
     generator = torch.Generator().manual_seed(2)
     covariates = make_covariates(inputs)
-    is_feature = is_feature_column(covariates)
     base = build.regression(inputs)
     columns, outputs = base.coefficients.shape
     spread = 0.5 + torch.rand(columns - 1, generator=generator, dtype=torch.float64)
@@ -60,7 +48,7 @@ def test_simulated_outputs_are_those_of_the_regression_on_all_covariates(inputs,
     sparse = sparse_incidence(copies(groups, 2), torch.float64)
     structures = torch.arange(2)
     history, common = simulated_history(covariates.outcomes[-1], 2, 3, torch.float64)
-    by_features = regression.by_features(covariates.features[-1], groups, structures)
+    by_features = regression.by_features(regression.feature_design(covariates.at(-1)), structures)
     plain = [[covariates.outcomes[-1]] * 3 for _ in range(2)]
     for _ in range(3):
         outcome = torch.randn(2, outputs, inputs.num_agents, 3, generator=generator, dtype=torch.float64)
@@ -69,11 +57,11 @@ def test_simulated_outputs_are_those_of_the_regression_on_all_covariates(inputs,
         history = history.update(outcome)
         common = history.common(common)
         found = regression(history, common, sparse, by_features, structures)
-        everybody = torch.ones(inputs.num_agents, dtype=torch.bool)
+        all_agents = torch.ones(inputs.num_agents, dtype=torch.bool)
         for q in range(2):
             for r in range(3):
-                plain[q][r] = plain[q][r].update(outcome[q, :, :, r].mT, everybody)
-                rows = simulated_covariates(plain[q][r], covariates.features[-1], groups, is_feature)
+                plain[q][r] = plain[q][r].update(outcome[q, :, :, r].mT, all_agents)
+                rows = replace(covariates, outcomes=[plain[q][r]]).at(-1)
                 z = with_intercept(base.standardiser(rows))
                 weights = torch.cat([drawn[q], log_variance], 1)
                 torch.testing.assert_close(found[q, :, :, r].mT, z @ weights)
@@ -84,7 +72,7 @@ def test_at_the_origin_outputs_are_those_of_its_covariates(inputs, build):
     base = build.regression(inputs)
     drawn = torch.randn(2, *base.coefficients.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     regression = OutcomeRegression(base, covariates, drawn, torch.float64)
-    found = regression.at_origin(covariates.at(2), torch.tensor([1]))
+    found = regression.at_origin(regression.design(covariates.at(2)), torch.tensor([1]))
     expected = with_intercept(base.standardiser(covariates.at(2))) @ drawn[1]
     torch.testing.assert_close(found[0, : inputs.num_outputs, :, 0].mT, expected)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import torch
 
 from sphunc._typing import Float, Tensor
-from sphunc.model.kalman import Filtered
+from sphunc.model import Filtered
 
 COUPLING = "additive noise of states, monotone (inverse distribution function) noise of outcomes"
 SMALLEST = 1e-12
