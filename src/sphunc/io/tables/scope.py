@@ -11,6 +11,7 @@ import polars as pl
 from sphunc.io.faults import describe_known
 from sphunc.io.tables.cells import AgentId, id_texts, similar_id
 from sphunc.io.tables.table import Table
+from sphunc.io.tables.tidy import SLASHED_DATE
 from sphunc.io.times import TIME_REMEDY, Time, TimeColumn, parse_times, time_kind
 
 
@@ -31,6 +32,7 @@ class Options:
         id_kind: "integer" or "text" for untyped agent ids; "" decides by their form.
         group_kind: the same for group ids.
         attributes: carried along.
+        features: names of the features of data that these tables continue.
     """
 
     drop_unknown: bool = False
@@ -45,6 +47,7 @@ class Options:
     id_kind: str = ""
     group_kind: str = ""
     attributes: Mapping[str, object] | None = None
+    features: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,10 @@ def checked_times(table: Table, kind: str | None, features_file: str) -> TimeCol
         return TimeColumn(np.full(len(column), -1), ())
     table.note(parsed.codes < 0, name, "the time is missing", "Write the time of this row, or remove the row")
     unreadable = parsed.mask(value is None for value in parsed.values)
-    table.note(unreadable, name, lambda value: f"{value!r} is not a time", TIME_REMEDY)
+    remedy = TIME_REMEDY
+    if unreadable.any() and column.filter(unreadable).cast(pl.String).str.contains(SLASHED_DATE).all():
+        remedy = f"{TIME_REMEDY}; or say whether the day comes first: dayfirst=True or False (--dayfirst, --monthfirst)"
+    table.note(unreadable, name, lambda value: f"{value!r} is not a time", remedy)
 
     where = f"times in {features_file} are"
     if kind is None:
