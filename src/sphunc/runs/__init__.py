@@ -4,7 +4,7 @@ from sphunc.runs.continuing import continue_data
 from sphunc.runs.evaluation import Evaluation, evaluate
 from sphunc.runs.fitting import fit_run
 from sphunc.runs.lock import locked
-from sphunc.runs.run import Run, RunSettings
+from sphunc.runs.run import Run, RunSettings, read_json, time_of, write_json
 from sphunc.runs.spreadsheets import escape_formulas, flat_frame, write_csv
 
 __all__ = [
@@ -17,5 +17,8 @@ __all__ = [
     "fit_run",
     "flat_frame",
     "locked",
+    "read_json",
+    "time_of",
     "write_csv",
+    "write_json",
 ]

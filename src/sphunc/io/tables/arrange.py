@@ -41,4 +41,4 @@ def arrange(tables: Mapping[str, Table], layout: Layout, log: FaultLog) -> dict[
 def say_notes(log: FaultLog) -> None:
     """Warn of what was read in another way than it stands in the tables."""
     if log.notes:
-        warnings.warn("; ".join(dict.fromkeys(log.notes)), UserWarning, stacklevel=3)
+        warnings.warn("\n".join(dict.fromkeys(log.notes)), UserWarning, stacklevel=3)
