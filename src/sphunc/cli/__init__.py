@@ -390,10 +390,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _usage(error: Exception) -> str:
     """Return what click found wrong, in one line, with where to read on."""
-    message = " ".join(error.format_message().split())  # pyright: ignore[reportAttributeAccessIssue]
+    message = " ".join(error.format_message().replace("?.", "?").split())  # pyright: ignore[reportAttributeAccessIssue]
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "sphunc"
-    return f"{message.rstrip('.')}. Try: {command} --help"
+    if not message.endswith((".", "?")):
+        message += "."
+    return f"{message} Try: {command} --help"
 
 
 def _end(line: str, verbose: bool, code: int) -> None:

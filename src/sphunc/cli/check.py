@@ -37,6 +37,8 @@ def run(path: Path, *, as_json: bool, options: Mapping[str, Any]) -> None:
     warnings = [with_flag(sentence) for sentence in suspicions(data)]
     if data.y is None:
         warnings.append("there are no outcomes, which a fit needs: add outcomes, or name their column (--outcome)")
+    if data.num_hyperedges == 0:
+        warnings.append("there are no groups: nobody meets, so that nobody can influence anybody (--group COLUMN)")
     if as_json:
         typer.echo(json.dumps({"ok": True, **summary.to_dict(), "notes": said, "warnings": warnings}))
         return

@@ -89,7 +89,8 @@ def show(run: Run, form: Form) -> None:
     print_text(f"Verdict: {run.verdict}.")
     print_table(run.comparison, title="Held-out negative log-likelihood (nats; lower is better)")
     target = run.forecast.target
-    print_text(f"The run is in {run.folder}: forecast.csv for {target}, influence.csv, metrics.json, the model.")
+    print_text(f"Links: {run.metrics['links']['verdict']}.")
+    print_text(f"The run is in {run.folder}; the forecast for {target} is in forecast.csv.")
     print_text(f"Next: sphunc predict {run.folder} · sphunc influence {run.folder} · sphunc report {run.folder}")
 
 

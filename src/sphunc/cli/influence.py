@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+
 from sphunc.cli.output import Form, notes, print_csv, print_json, print_table, print_text
+from sphunc.errors import ArgumentError
 from sphunc.runs import Run
 
 
@@ -19,7 +22,11 @@ def run(folder: Path, *, form: Form, rows: int, by_agent: bool) -> None:
     """
     with notes():
         opened = Run.open(folder)
-        graph = opened.model.influence()
+        try:
+            graph = opened.model.influence()
+        except ArgumentError as error:
+            _print_none(str(error), form)
+            return
     frame = graph.agents_to_frame() if by_agent else graph.to_frame()
     if form is Form.CSV:
         print_csv(frame)
@@ -48,3 +55,13 @@ def run(folder: Path, *, form: Form, rows: int, by_agent: bool) -> None:
     for note in graph.notes:
         print_text(f"Note: {note}")
     print_text(f"Assumed: {graph.assumptions}")
+
+
+def _print_none(reason: str, form: Form) -> None:
+    """Print that there is nothing to see, and why: an answer, not a fault."""
+    if form is Form.JSON:
+        print_json({"verdict": reason, "links": []})
+    elif form is Form.CSV:
+        print_csv(pl.DataFrame(schema=["source", "target", "probability", "strength", "lag"]))
+    else:
+        print_text(f"Verdict: {reason}.")

@@ -31,7 +31,7 @@ def read_config(context: typer.Context, file: Path | None) -> Path | None:
         if parameter is None or key == "config":
             from sphunc._checks import did_you_mean
 
-            known = sorted({name for name in parameters if name not in ("config", "help")})
+            known = sorted(name for name in parameters if name not in ("config", "help") and not name.startswith("as_"))
             raise ArgumentError(
                 f"--config {file}: {key!r} is not a key{did_you_mean(key, known)}; allowed: {', '.join(known)}"
             )

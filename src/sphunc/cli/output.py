@@ -100,7 +100,9 @@ def print_table(frame: pl.DataFrame, *, title: str = "", rows: int | None = None
         rows: most that are shown; the rest is counted.
     """
     console = _console()
-    table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    if title:
+        print_text(f"{title}:")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name, dtype in frame.schema.items():
         table.add_column(Text(name), justify="right" if dtype.is_numeric() else "left", overflow="fold")
     shown = flat_frame(frame).head(rows if rows is not None else frame.height)

@@ -66,10 +66,14 @@ def run(
                 f"--questions FILE with {EXAMPLE}"
             )
         answered = []
+        options: dict[str, Any] = {"origin": origin, "samples": samples, "seed": seed}
+        ask = getattr(opened.model, asked)
         for question in listed:
-            ask = getattr(opened.model, asked)
-            options: dict[str, Any] = {"origin": origin, "samples": samples, "seed": seed}
-            effect = ask(*question.plan, data=data, horizon=question.horizon or horizon, **options)
+            try:
+                effect = ask(*question.plan, data=data, horizon=question.horizon or horizon, **options)
+            except ArgumentError as error:
+                listing = f"sphunc influence {folder} --csv"
+                raise ArgumentError(str(error).replace("model.influence().to_frame()", listing)) from error
             answered.append((question, effect, _keep(opened, asked, question, effect, str(tables or ""))))
     _print(answered, form, rows)
 
@@ -90,7 +94,7 @@ def _print(answered: Sequence[tuple[Question, Effect, Path]], form: Form, rows: 
         print_csv(pl.concat(frames, how="diagonal_relaxed"))
         return
     for question, effect, path in answered:
-        print_text(f"{question.name}: {effect.origin} to {effect.times[-1]}, {effect.horizon} steps")
+        print_text(f"{question.name}: from {effect.origin} to {effect.times[-1]}")
         if effect.message:
             print_text(f"{effect.message}.")
         columns = ["agent", "effect", "most_changed", "from", "to", "low", "high", "error"]

@@ -118,19 +118,27 @@ def _write_results(run: Run, model: SphUnc, data: TemporalHypergraph, settings: 
     write_csv(model.comparison_, folder / "comparison.csv")
     history = [asdict(record) for record in model.history_]
     write_csv(pl.DataFrame(history), folder / "history.csv")
-    graph = model.influence()
-    write_csv(graph.to_frame(), folder / "influence.csv")
     metrics = {
         "verdict": model.verdict_,
         "comparison": model.comparison_.to_dicts(),
         "state_axes": model.dim_,
-        "links": {"candidates": graph.links.shape[1], "verdict": graph.verdict, "confidence": graph.confidence},
+        "links": _write_links(run, model),
         "forecast": {"origin": str(forecast.origin), "target": str(forecast.target), "coverage": forecast.coverage},
         "coverage_rests_on": forecast.caveat,
         "seconds_of_last_session": round(seconds, 2),
         "fingerprint": model.fingerprint_,
     }
     write_json(folder / "metrics.json", metrics)
+
+
+def _write_links(run: Run, model: SphUnc) -> dict[str, Any]:
+    """Write the links, where the fit has any to speak of, and return what they are worth."""
+    try:
+        graph = model.influence()
+    except ArgumentError as error:
+        return {"candidates": 0, "verdict": str(error), "confidence": 0.0}
+    write_csv(graph.to_frame(), run.folder / "influence.csv")
+    return {"candidates": graph.links.shape[1], "verdict": graph.verdict, "confidence": graph.confidence}
 
 
 def _begin(

@@ -57,11 +57,14 @@ def _outcome_kind(table: Table, wanted: str) -> str:
         return wanted
     problem = f"there are {len(table.values)} outcome columns ({', '.join(table.values[:5])})"
     if wanted == "class":
-        table.note_whole(problem, "Keep one column of classes, or pass outcome_kind='number'")
+        name = table.values[0]
+        remedy = "Keep one column of classes, pass outcome_kind='number' (--outcome-kind number), or choose one: "
+        table.note_whole(problem, f"{remedy}outcome={name!r} (--outcome {name})")
         return "number"
     for name in table.values:
         if _holds_words(table.frame[name]):
-            remedy = "Keep one column of classes, or several columns of numbers only"
+            remedy = "Keep one column of classes, or several columns of numbers only; or choose one: "
+            remedy += f"outcome={table.values[0]!r} (--outcome {table.values[0]})"
             table.note_whole(f"{problem}, but this holds text", remedy, name)
             return ""
     return "number"
