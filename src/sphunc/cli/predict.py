@@ -8,7 +8,7 @@ import polars as pl
 
 from sphunc.cli.output import Form, notes, print_csv, print_json, print_table, print_text, say
 from sphunc.cli.reading import data_for
-from sphunc.runs import Run, write_csv
+from sphunc.runs import Run, time_of, write_csv
 
 SORTED_BY = "total"
 
@@ -29,7 +29,8 @@ def run(folder: Path, tables: Path | None, *, coverage: float, origin: str | Non
         data, sentence = data_for(opened, tables)
         if sentence:
             say(f"note: {sentence}")
-        forecast = opened.model.predict(data, origin, coverage=coverage)
+        label = None if origin is None else time_of(data, origin)
+        forecast = opened.model.predict(data, label, coverage=coverage)
     frame = forecast.to_frame()
     answers = folder / "answers"
     answers.mkdir(exist_ok=True)

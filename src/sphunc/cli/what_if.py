@@ -12,7 +12,7 @@ from sphunc.cli.questions import EXAMPLE, Question, question_of_flags, questions
 from sphunc.cli.reading import data_for
 from sphunc.errors import ArgumentError
 from sphunc.interventions import Effect
-from sphunc.runs import Run, write_csv, write_json
+from sphunc.runs import Run, time_of, write_csv, write_json
 
 LONGEST_NAME = 60
 
@@ -66,7 +66,8 @@ def run(
                 f"--questions FILE with {EXAMPLE}"
             )
         answered = []
-        options: dict[str, Any] = {"origin": origin, "samples": samples, "seed": seed}
+        label = None if origin is None else time_of(data, origin)
+        options: dict[str, Any] = {"origin": label, "samples": samples, "seed": seed}
         ask = getattr(opened.model, asked)
         for question in listed:
             try:

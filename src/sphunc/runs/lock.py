@@ -50,7 +50,7 @@ def _holder() -> dict[str, object]:
         "process": os.getpid(),
         "host": socket.gethostname(),
         "started": _start_of(os.getpid()),
-        "command": " ".join(Path(word).name if place == 0 else word for place, word in enumerate(sys.argv)),
+        "command": " ".join(["sphunc", *sys.argv[1:]]),
     }
 
 

@@ -239,7 +239,7 @@ def time_of(data: TemporalHypergraph, text: str) -> object:
 
     Args:
         data: has the times.
-        text: "5", "2026-01-31", "2026-01" or "2026Q1".
+        text: "5", "2026-01-31" or "2026-01-31T12:00:00".
     """
     labels = {str(time): time for time in data.times}
     labels |= {time.isoformat(): time for time in data.times if isinstance(time, date)}
