@@ -101,7 +101,7 @@ def load_case(name: str, folder: Path) -> Any:
         return sphunc.simulate(case.world, seed=0).data
     if not (folder / "outcomes.csv").exists():
         make_case(case).write(folder)
-    return sphunc.read_tables(folder, outcome="class")
+    return sphunc.read_tables(folder, outcome_kind="class")
 
 
 def timed_fit(data: Any, seed: int = 0, **settings: Any) -> tuple[Any, float]:

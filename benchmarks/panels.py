@@ -93,7 +93,7 @@ def make_panel(name: str, draw: int, folder: str | Path) -> TemporalHypergraph:
     panel = PANELS[name](draw)
     panel.write(Path(folder))
     outcome = "class" if panel.classes else "number"
-    data = sphunc.read_tables(folder, outcome=outcome, allow_rare_classes=True)
+    data = sphunc.read_tables(folder, outcome_kind=outcome, allow_rare_classes=True)
     assert data.num_times == len(panel.times), "a time without a single row would shift the test origins"
     return data
 

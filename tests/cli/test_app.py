@@ -47,11 +47,27 @@ def test_unknown_command_ends_with_code_2() -> None:
 
 
 def test_error_of_the_tree_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    def fail() -> None:
+    def fail(*arguments: object, **options: object) -> None:
         raise DataError("groups.csv row 41: agent 'p-093' has no row in features.csv")
 
     monkeypatch.setattr(cli, "app", fail)
     with pytest.raises(SystemExit) as stop:
-        cli.main()
+        cli.main(["check"])
     assert stop.value.code == 2
     assert capsys.readouterr().err == "error: groups.csv row 41: agent 'p-093' has no row in features.csv\n"
+
+
+def test_what_should_not_happen_shows_its_traceback_only_when_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr(cli, "app", fail)
+    for words, shown in ((["check"], False), (["check", "--verbose"], True)):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(words)
+        err = capsys.readouterr().err
+        assert stop.value.code == 1
+        assert err.endswith("error: this should not happen (KeyError: 'x'); --verbose shows where\n")
+        assert ("Traceback" in err) is shown

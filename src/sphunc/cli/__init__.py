@@ -3,12 +3,52 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sphunc.cli.options import (
+    Agent,
+    AllowEmpty,
+    AllowRare,
+    AsCsv,
+    AsJson,
+    Config,
+    Coverage,
+    CutGroup,
+    CutLink,
+    DayFirst,
+    Decimal,
+    Delimiter,
+    Do,
+    DoOutcome,
+    Drop,
+    DropUnknown,
+    Group,
+    Missing,
+    NanIsMissing,
+    NewTables,
+    Origin,
+    Outcome,
+    OutcomeKind,
+    Questions,
+    Rows,
+    RunFolder,
+    Samples,
+    Seed,
+    Steps,
+    TableFile,
+    Time,
+    layout_arguments,
+)
 from sphunc.errors import SphuncError
+
+VERBOSE = "--verbose"
+WHAT_IF_FLAGS = {"do": "do", "do_outcome": "outcome", "cut_link": "cut_link", "cut_group": "cut_group"}
+BAD_INPUT = 2
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="sphunc",
@@ -16,18 +56,21 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # typer's boxes import rich and its markdown: half of the time that help may take
-    add_completion=False,
 )
 
 
 @app.callback(invoke_without_command=True)
-def root(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
+def root(
+    version: bool = typer.Option(False, "--version", help="Print the version and leave."),
+    verbose: bool = typer.Option(False, VERBOSE, help="Show where an error arose; may stand anywhere."),
+) -> None:
     """Temporal hypergraphs of agents: what happens next, how sure, who influences whom, what if."""
     if version:
         from sphunc import __version__
 
         typer.echo(__version__)
         raise typer.Exit
+    del verbose  # main() takes it
 
 
 @app.command("demo")
@@ -60,28 +103,225 @@ def simulate_command(
 
 @app.command("check")
 def check_command(
-    path: Annotated[Path, typer.Argument(help="A folder with features, groups, outcomes; or a HIF file.")],
-    as_json: bool = typer.Option(False, "--json", help="Print for a program instead of a person."),
-    drop_unknown: bool = typer.Option(False, "--drop-unknown", help="Leave out rows with unknown agents or times."),
-    allow_rare: bool = typer.Option(False, "--allow-rare", help="Accept classes that are seen only once."),
-    allow_empty: bool = typer.Option(False, "--allow-empty", help="Accept groups without members."),
-    nan_is_missing: bool = typer.Option(False, "--nan-is-missing", help="Take NaN as not observed."),
-    delimiter: str | None = typer.Option(None, help="Delimiter of CSV files, if not a comma."),
+    path: Annotated[Path, typer.Argument(help="A folder with features, groups, outcomes; one file of all; or HIF.")],
+    config: Config = None,
+    as_json: AsJson = False,
+    agent: Agent = None,
+    time: Time = None,
+    group: Group = None,
+    outcome: Outcome = None,
+    drop: Drop = None,
+    missing: Missing = None,
+    dayfirst: DayFirst = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    table: TableFile = None,
+    outcome_kind: OutcomeKind = "auto",
+    nan_is_missing: NanIsMissing = False,
+    drop_unknown: DropUnknown = False,
+    allow_rare: AllowRare = False,
+    allow_empty: AllowEmpty = False,
 ) -> None:
     """Say what is in a folder of tables, or list all its faults.
 
-    Faults end with exit code 2.
+    Faults end with exit code 2. A file sphunc.toml in the folder may state any of the options on tables, such as
+    agent = "pupil", for every command.
     """
+    layout = layout_arguments(locals())
     from sphunc.cli.check import run
 
-    options = {
-        "drop_unknown": drop_unknown,
-        "allow_rare_classes": allow_rare,
-        "allow_empty_groups": allow_empty,
-        "nan_is_missing": nan_is_missing,
-        "delimiter": delimiter,
-    }
-    run(path, as_json=as_json, options=options)
+    run(path, as_json=as_json, options=layout)
+
+
+@app.command("fit")
+def fit_command(
+    tables: Annotated[
+        Path | None, typer.Argument(help="As for check; left out, the fit in --out goes on.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; made if it does not exist.")] = None,
+    config: Config = None,
+    horizon: Annotated[int, typer.Option(help="Steps from the origin of a forecast to its target.")] = 1,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Last time to learn from; later ones are for evaluate.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of every random choice; the same seed gives the same numbers.")] = 0,
+    dim: Annotated[int, typer.Option(help="Most state axes; the data choose how many are used.")] = 128,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A regression on covariates alone: no states, no links.")
+    ] = False,
+    samples: Annotated[int, typer.Option(help="Monte Carlo samples of interventions.")] = 100,
+    coverage: Annotated[float, typer.Option(help="Of the sets or intervals in the forecast.")] = 0.9,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Begin anew where --out holds another fit.")] = False,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    agent: Agent = None,
+    time: Time = None,
+    group: Group = None,
+    outcome: Outcome = None,
+    drop: Drop = None,
+    missing: Missing = None,
+    dayfirst: DayFirst = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    table: TableFile = None,
+    outcome_kind: OutcomeKind = "auto",
+    nan_is_missing: NanIsMissing = False,
+    drop_unknown: DropUnknown = False,
+    allow_rare: AllowRare = False,
+    allow_empty: AllowEmpty = False,
+) -> None:
+    """Learn from tables, into the folder of a run.
+
+    The same command in the same folder goes on with a fit that was stopped. Ctrl-C keeps finished stages. The folder
+    holds settings, data, log, model and results as plain files, and may be copied to another machine.
+
+    Exit code: 0 done, 2 bad input or a folder in use by another run, 130 after Ctrl-C.
+    """
+    layout = layout_arguments(locals())
+    from sphunc.cli.fit import run
+    from sphunc.cli.output import form_of
+    from sphunc.runs import RunSettings
+
+    settings = None
+    if tables is not None:
+        settings = RunSettings(dim, horizon, seed, quick, samples, until, coverage)
+    code = run(tables, out, settings=settings, layout=layout, form=form_of(as_json, as_csv), overwrite=overwrite)
+    raise typer.Exit(code)
+
+
+@app.command("predict")
+def predict_command(
+    folder: RunFolder,
+    tables: NewTables = None,
+    config: Config = None,
+    coverage: Coverage = 0.9,
+    origin: Origin = None,
+    rows: Rows = 10,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Forecast every agent's outcome, with its uncertainty.
+
+    New tables may hold only what came after the fit: earlier times are taken from the run.
+    """
+    from sphunc.cli.output import form_of
+    from sphunc.cli.predict import run
+
+    run(folder, tables, coverage=coverage, origin=origin, form=form_of(as_json, as_csv), rows=rows)
+
+
+@app.command("influence")
+def influence_command(
+    folder: RunFolder,
+    config: Config = None,
+    by_agent: Annotated[bool, typer.Option("--agents", help="A row per agent in place of a row per link.")] = False,
+    rows: Rows = 10,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Say who influences whom, and whether to trust it."""
+    from sphunc.cli.influence import run
+    from sphunc.cli.output import form_of
+
+    run(folder, form=form_of(as_json, as_csv), rows=rows, by_agent=by_agent)
+
+
+@app.command("intervene")
+def intervene_command(
+    folder: RunFolder,
+    do: Do = None,
+    do_outcome: DoOutcome = None,
+    cut_link: CutLink = None,
+    cut_group: CutGroup = None,
+    questions: Questions = None,
+    horizon: Steps = None,
+    tables: NewTables = None,
+    config: Config = None,
+    origin: Origin = None,
+    samples: Samples = None,
+    seed: Seed = 0,
+    rows: Rows = 10,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Simulate what would happen if.
+
+    Flags together are one question. A file of questions is a JSON list of objects:
+
+    \b
+        [{"name": "calm ann", "do": {"ann": "calm"}, "horizon": 3},
+         {"outcome": {"bob": "upset"}, "cut_link": [["ann", "bob"]],
+          "cut_group": ["choir"]}]
+    """
+    _what_if("intervene", locals())
+
+
+@app.command("counterfactual")
+def counterfactual_command(
+    folder: RunFolder,
+    do: Do = None,
+    do_outcome: DoOutcome = None,
+    cut_link: CutLink = None,
+    cut_group: CutGroup = None,
+    questions: Questions = None,
+    horizon: Steps = None,
+    tables: NewTables = None,
+    config: Config = None,
+    origin: Origin = None,
+    samples: Samples = None,
+    seed: Seed = 0,
+    rows: Rows = 10,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Say what would have happened if, given what did happen.
+
+    It starts at --origin, by default as many steps before the last time as the horizon has. Flags and files of
+    questions are those of intervene.
+    """
+    _what_if("counterfactual", locals())
+
+
+def _what_if(asked: str, values: dict[str, object]) -> None:
+    from sphunc.cli.output import form_of
+    from sphunc.cli.what_if import run
+
+    flags = {name: values[flag] or () for flag, name in WHAT_IF_FLAGS.items()}
+    same = ("questions", "tables", "origin", "horizon", "samples", "seed", "rows")
+    form = form_of(bool(values["as_json"]), bool(values["as_csv"]))
+    options = {name: values[name] for name in same}
+    run(values["folder"], asked=asked, form=form, **flags, **options)  # pyright: ignore[reportArgumentType]
+
+
+@app.command("evaluate")
+def evaluate_command(
+    folder: RunFolder,
+    tables: NewTables = None,
+    config: Config = None,
+    coverage: Coverage = 0.9,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Compare forecasts with what happened later.
+
+    Without --tables with what fit --until held back. Class frequencies and the last outcome stand beside the model.
+    """
+    from sphunc.cli.evaluate import run
+    from sphunc.cli.output import form_of
+
+    run(folder, tables, coverage=coverage, form=form_of(as_json, as_csv))
+
+
+@app.command("report")
+def report_command(
+    folder: RunFolder,
+    out: Annotated[Path | None, typer.Option(help="The file; report.html in the folder unless given.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Write Markdown in place of HTML.")] = False,
+) -> None:
+    """Write one page with all that a run says."""
+    from sphunc.cli.report import run
+
+    run(folder, out=out, markdown=markdown)
 
 
 @app.command("benchmark")
@@ -123,10 +363,45 @@ def benchmark_command(
     raise typer.Exit(code)
 
 
-def main() -> None:
-    """Run the command line; bad input ends with exit code 2 and one clear line."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; bad input ends with exit code 2 and one clear line.
+
+    Args:
+        arguments: those of the process unless given.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    verbose = VERBOSE in given
+    given = [word for word in given if word != VERBOSE]
+    code = 0
     try:
-        app()
+        code = app(given, prog_name="sphunc", standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        _end("stopped", verbose, INTERRUPTED)
     except (SphuncError, OSError) as error:  # OSError: a folder that cannot be made, a disk that is full
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
+        _end(f"error: {error}", verbose, BAD_INPUT)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # click's: a flag or an argument that is not right
+            _end(f"error: {_usage(error)}", verbose, BAD_INPUT)
+        else:
+            kind = type(error).__name__
+            _end(f"error: this should not happen ({kind}: {error}); {VERBOSE} shows where", verbose, 1)
+    sys.exit(code or 0)
+
+
+def _usage(error: Exception) -> str:
+    """Return what click found wrong, in one line, with where to read on."""
+    message = " ".join(error.format_message().replace("?.", "?").split())  # pyright: ignore[reportAttributeAccessIssue]
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "sphunc"
+    if not message.endswith((".", "?")):
+        message += "."
+    return f"{message} Try: {command} --help"
+
+
+def _end(line: str, verbose: bool, code: int) -> None:
+    if verbose:
+        import traceback
+
+        typer.echo(traceback.format_exc(), err=True, nl=False)
+    typer.echo(line, err=True)
+    sys.exit(code)

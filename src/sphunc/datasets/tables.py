@@ -61,7 +61,7 @@ class DatasetTables:
             agents=self.agents or sorted(set().union(*(frame["agent"] for frame in frames))),
             times=self.times or sorted(set().union(*(frame["time"] for frame in frames))),
             classes=self.class_names,
-            outcome="class",
+            outcome_kind="class",
             influence_kind=self.influence_kind,
             nan_is_missing=True,
             allow_empty_groups=True,

@@ -20,11 +20,12 @@ from sphunc.io.formats import (
     write_cornell,
     write_hif,
 )
-from sphunc.io.tables import SUFFIXES, from_frames, read_tables, write_tables
+from sphunc.io.tables import SUFFIXES, Layout, from_frames, layout_of, read_tables, to_frames, write_tables
 
 __all__ = [
     "SUFFIXES",
     "FaultyDataError",
+    "Layout",
     "SienaNetwork",
     "SienaStudy",
     "decode",
@@ -33,12 +34,14 @@ __all__ = [
     "from_pyg",
     "from_xgi",
     "is_session",
+    "layout_of",
     "load_extra",
     "read_cornell",
     "read_hif",
     "read_siena",
     "read_tables",
     "replacing",
+    "to_frames",
     "to_hgx",
     "to_pyg",
     "to_xgi",

@@ -56,6 +56,11 @@ class FaultLog:
     def __init__(self) -> None:
         self._shown: dict[str, list[Fault]] = {}
         self._count: dict[str, int] = {}
+        self.notes: list[str] = []
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence about what was read in another way than it stands there; no fault."""
+        self.notes.append(sentence)
 
     def add(self, fault: Fault) -> None:
         """Take one fault."""

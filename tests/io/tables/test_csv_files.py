@@ -6,16 +6,17 @@ import pytest
 from sphunc.errors import DataError
 from sphunc.io.faults import FaultLog
 from sphunc.io.tables.csv_files import read_csv
+from sphunc.io.tables.layout import Layout
 
 
 def read(tmp_path, text, kind="groups"):
     path = tmp_path / f"{kind}.csv"
     path.write_bytes(text.encode())
     log = FaultLog()
-    table = read_csv(kind, path, ",", log)
+    found = read_csv(kind, path, Layout(), log)
     log.raise_if_any()
-    assert table is not None
-    return table
+    assert found is not None
+    return found[0]
 
 
 def test_ids_stay_text_and_numbers_are_parsed(tmp_path):
@@ -37,3 +38,23 @@ def test_quoted_cells_and_windows_lines(tmp_path):
 def test_old_line_ends_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"groups\.csv: the file cannot be read as CSV"):
         read(tmp_path, "time,group,agent\r1,g,a\r")
+
+
+def test_delimiters_are_found_in_the_header(tmp_path):
+    path = tmp_path / "groups.csv"
+    for delimiter in ";\t|":
+        path.write_text(f"\ufefftime{delimiter}group{delimiter}agent\n1{delimiter}g{delimiter}a\n")
+        found = read_csv("groups", path, Layout(), FaultLog())
+        assert found is not None
+        assert (found[1], found[0].frame.rows()) == (delimiter, [("1", "g", "a")])
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_other_encodings_are_read_with_a_note(tmp_path, encoding):
+    path = tmp_path / "groups.csv"
+    path.write_bytes("time,group,agent\n1,Müller,José\n".encode(encoding))
+    log = FaultLog()
+    found = read_csv("groups", path, Layout(), log)
+    assert found is not None
+    assert found[0].frame.rows() == [("1", "Müller", "José")]
+    assert log.notes[0].startswith("groups.csv is not UTF-8; it was read as")

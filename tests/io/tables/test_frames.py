@@ -81,5 +81,5 @@ def test_frames_that_cannot_be_used(frame, message):
 
 
 def test_unknown_kind_of_outcome():
-    with pytest.raises(ArgumentError, match="outcome is 'label'; choose one of auto, class, number"):
-        from_frames(features=FEATURES, outcome="label")
+    with pytest.raises(ArgumentError, match="outcome_kind is 'label'; choose one of auto, class, number"):
+        from_frames(features=FEATURES, outcome_kind="label")

@@ -2,7 +2,9 @@
 
 import pytest
 
+from sphunc.errors import DataError
 from sphunc.io.faults import FaultLog
+from sphunc.io.tables.layout import Layout
 from sphunc.io.tables.roles import ALIASES, find_roles
 
 
@@ -36,3 +38,26 @@ def test_missing_doubled_and_ambiguous_columns_are_noted():
     assert roles("groups", "time", "agent")[1] == 1
     assert roles("groups", "time", "agent", "group", "x", "x")[1] == 1
     assert roles("influence", "src", "from", "to")[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "remedy"),
+    [
+        (("wave", "PupilNr", "mood"), "did you mean agent='PupilNr' (--agent PupilNr)"),
+        (("Woche", "agent", "week_no"), "did you mean time='week_no' (--time week_no)"),
+        (("time", "agnt", "mood"), "did you mean agent='agnt' (--agent agnt)"),
+    ],
+)
+def test_likely_columns_are_suggested(columns, remedy):
+    log = FaultLog()
+    assert find_roles("features", "features.csv", columns, log) is None
+    with pytest.raises(DataError) as error:
+        log.raise_if_any()
+    assert remedy in str(error.value)
+
+
+def test_columns_that_the_user_names():
+    layout = Layout(agent="pupil", time="wave")
+    found = find_roles("features", "f", ["wave", "pupil", "id", "time"], FaultLog(), layout)
+    assert found == {"time": "wave", "agent": "pupil"}
+    assert find_roles("groups", "g", ["time", "group", "agent"], FaultLog(), layout) is not None

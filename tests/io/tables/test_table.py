@@ -7,6 +7,7 @@ import pytest
 from sphunc.errors import DataError
 from sphunc.io.faults import FaultLog
 from sphunc.io.tables.csv_files import read_csv
+from sphunc.io.tables.layout import Layout
 from sphunc.io.tables.table import Table
 
 
@@ -34,8 +35,9 @@ def test_rows_of_frames_count_from_zero_and_name_the_value():
 def test_rows_of_csv_are_lines(tmp_path):
     path = tmp_path / "groups.csv"
     path.write_text('\ntime,group,agent\n\n1,"a\nb",x\n1,c,y\n\n')
-    table = read_csv("groups", path, ",", FaultLog())
-    assert table is not None
+    found = read_csv("groups", path, Layout(), FaultLog())
+    assert found is not None
+    table = found[0]
     assert [fault.row for fault in faults_of(table, [True, True])] == [4, 6]
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph, assemble
 from sphunc.io.faults import Fault, FaultLog, single_fault
-from sphunc.io.tables.cells import common_kind, id_texts, numbers, restore_ids, sort_ids
+from sphunc.io.tables.categories import feature_columns
+from sphunc.io.tables.cells import common_kind, id_texts, restore_ids, sort_ids
 from sphunc.io.tables.groups import read_groups, read_links
 from sphunc.io.tables.outcomes import read_outcomes
 from sphunc.io.tables.scope import Options, Scope, checked_times, first_rows
@@ -28,8 +29,8 @@ def build(tables: dict[str, Table], options: Options, log: FaultLog) -> Temporal
         log: that of the tables.
     """
     scope, feature_times = _scope(tables, options, log)
-    columns: dict[str, Any] = {"feature_names": tables["features"].values}
-    columns["features"] = _features(tables.pop("features"), feature_times, scope)
+    names, rows = _features(tables.pop("features"), feature_times, scope)
+    columns: dict[str, Any] = {"feature_names": names, "features": rows}
     if "groups" in tables:
         columns |= read_groups(tables.pop("groups"), scope)
     if "outcomes" in tables:
@@ -80,16 +81,20 @@ def _given_agents(kind: str, options: Options, log: FaultLog) -> list[str]:
     return []
 
 
-def _features(table: Table, times: TimeColumn, scope: Scope) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _features(
+    table: Table, times: TimeColumn, scope: Scope
+) -> tuple[list[str], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the names of the features, and time, agent and values of every row."""
     if not scope.options.allow_empty_groups:
         table.note_if_empty("Write one row per time and agent")
     time = times.index(scope.times)
     agent = scope.agent_index(table, "agent")
-    values = np.empty((table.frame.height, len(table.values)), dtype=np.float32)
     missing = scope.options.nan_is_missing
-    for i, name in enumerate(table.values):
-        values[:, i] = numbers(table, name, what="a feature", nan_is_missing=missing)
+    names, columns = feature_columns(table, scope.options.features, nan_is_missing=missing)
+    values = np.empty((table.frame.height, len(names)), dtype=np.float32)
+    for i, column in enumerate(columns):
+        values[:, i] = column
     kept = first_rows(table, [time, agent], "agent", "a row for this time and agent")
     if not kept.all():
-        return time[kept], agent[kept], values[kept]
-    return time, agent, values
+        return names, (time[kept], agent[kept], values[kept])
+    return names, (time, agent, values)

@@ -12,7 +12,8 @@ from sphunc.io.tables.table import Table
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
-MISSING = ("", "NA")
+MISSING = ("", ".", "-", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>")
+"""Marks of a missing value in columns of features and outcomes."""
 NAN_REMEDY = "Leave the cell empty if it was not observed, or pass nan_is_missing=True (--nan-is-missing)"
 TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
@@ -157,6 +158,8 @@ def numbers(table: Table, name: str, *, what: str, nan_is_missing: bool) -> np.n
         values = text.cast(pl.Float64, strict=False)
         unreadable = values.is_null() & text.is_not_null() & ~text.is_in(MISSING)
         remedy = "Write a number, or leave the cell empty if it was not observed"
+        if unreadable.any():
+            remedy = _remedy_for(text.filter(unreadable))
         table.note(unreadable, name, lambda value: f"{value!r} is not a number", remedy)
     elif column.dtype in (pl.Boolean, pl.Null) or column.dtype.is_integer() or column.dtype.is_decimal():
         values = column.cast(pl.Float64)
@@ -174,6 +177,17 @@ def numbers(table: Table, name: str, *, what: str, nan_is_missing: bool) -> np.n
     if too_large.any():
         values = values.set(too_large, None)
     return values.cast(pl.Float32).fill_null(float("nan")).to_numpy()
+
+
+def _remedy_for(texts: pl.Series) -> str:
+    """Say what to do about cells that are no numbers: name the decimal sign, or the mark of a missing value."""
+    remedy = "Write a number, or leave the cell empty if it was not observed"
+    if texts.str.contains(r"^[+-]?\d*,\d+$").all():
+        return f"{remedy}; if the comma is the decimal sign, pass decimal=',' (--decimal ,)"
+    if texts.n_unique() == 1:
+        mark = texts[0]
+        return f"{remedy}; if it stands for a missing value, pass missing={mark!r} (--missing {mark})"
+    return remedy
 
 
 def _not_finite(value: object) -> str:

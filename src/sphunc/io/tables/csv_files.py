@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
 
 from sphunc.io.faults import Fault, FaultLog
+from sphunc.io.tables.layout import Layout
 from sphunc.io.tables.roles import find_roles
 from sphunc.io.tables.table import Table
 
@@ -20,21 +22,43 @@ POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSErro
 """What polars raises on a file that it cannot read; a panic is no Exception."""
 
 
-def read_csv(kind: str, path: Path, delimiter: str, log: FaultLog) -> Table | None:
-    """Read a CSV file; None if it cannot be read or lacks a column.
+LEGACY_ENCODING = "cp1252"
+"""Latin-1 as Windows extends it, which Excel writes where it does not write UTF-8."""
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_csv(kind: str, path: Path, layout: Layout, log: FaultLog) -> tuple[Table, str] | None:
+    """Read a CSV file and say what separates its cells; None if it cannot be read or lacks a column.
+
+    A file that is not UTF-8 is read as Latin-1, with a note, where that gives text.
 
     Args:
-        kind: which table it is: features, groups, outcomes or influence.
+        kind: which table it is: features, groups, outcomes, influence, or table.
         path: the file.
-        delimiter: between cells.
+        layout: what the user said of it.
         log: takes the faults.
     """
+    text = _legacy_text(path)
+    if text is None:
+        return _read_utf8(kind, path, layout, log)
+    decoded, encoding = text
+    log.note(f"{path.name} is not UTF-8; it was read as {encoding}. Save it as UTF-8 if names look odd")
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        copy.write_text(decoded, encoding="utf-8", newline="")
+        return _read_utf8(kind, copy, layout, log)
+
+
+def _read_utf8(kind: str, path: Path, layout: Layout, log: FaultLog) -> tuple[Table, str] | None:
+    delimiter = layout.delimiter or {".tsv": "\t"}.get(path.suffix.lower(), ",")
     try:
         header_line, skipped = _header_line(path)
+        if layout.delimiter is None:
+            delimiter = _delimiter_of(header_line, delimiter)
         header = _header_names(path.name, header_line, delimiter, skipped, log)
-        if not header or (roles := find_roles(kind, path.name, header, log)) is None:
+        if not header or (roles := find_roles(kind, path.name, header, log, layout)) is None:
             return None
-        frame = _parse(path, delimiter, header, roles.values(), numeric=kind == "features")
+        frame = _parse(path, delimiter, header, roles.values(), numeric=kind in ("features", "table"))
     except UnicodeDecodeError:
         _note_broken_text(path, log)
         return None
@@ -52,7 +76,46 @@ def read_csv(kind: str, path: Path, delimiter: str, log: FaultLog) -> Table | No
     if blank.any():
         lines = np.flatnonzero(~blank.to_numpy())
         frame = frame.filter(~blank)
-    return Table(path.name, frame, roles, log, typed=False, first_row=skipped + 2, lines=lines)
+    table = Table(path.name, frame, roles, log, typed=False, first_row=skipped + 2, lines=lines, kind=kind)
+    return table, delimiter
+
+
+def _legacy_text(path: Path) -> tuple[str, str] | None:
+    """Return the text of a file that is not UTF-8, and its encoding; None if it is, or if it is broken."""
+    try:
+        for block in _decoded(path):
+            del block
+    except UnicodeDecodeError:
+        pass
+    else:
+        return None
+    content = path.read_bytes()
+    if content.startswith(UTF_16_MARKS):
+        return _text_or_none(content, "utf-16")
+    # Characters beyond ASCII that are right in UTF-8 show that the file is UTF-8 with a broken byte.
+    if not content.decode("utf-8", errors="ignore").isascii() or b"\x00" in content:
+        return None
+    return _text_or_none(content, LEGACY_ENCODING)
+
+
+def _text_or_none(content: bytes, encoding: str) -> tuple[str, str] | None:
+    try:
+        return content.decode(encoding), {"utf-16": "UTF-16"}.get(encoding, "Latin-1 (Windows-1252)")
+    except UnicodeDecodeError:
+        return None
+
+
+def _decoded(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        while block := stream.read(BLOCK):
+            yield block
+
+
+def _delimiter_of(header: str, usual: str) -> str:
+    """Return the usual delimiter if the header has it, else the one that it has."""
+    if usual in header:
+        return usual
+    return next((other for other in DELIMITERS if other in header), usual)
 
 
 def first_line(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sphunc.io.tables.cells import MISSING, NAN_REMEDY, TEXT_TYPES, numbers
+from sphunc.io.tables.cells import NAN_REMEDY, TEXT_TYPES, numbers
 from sphunc.io.tables.scope import Scope, first_rows
 from sphunc.io.tables.table import Table
 
@@ -16,6 +16,7 @@ MOST_CLASSES = 20
 NOT_FINITE = r"(?i)^[+-]?(nan|inf|infinity)$"
 WHOLE = r"^(0|-?[1-9][0-9]{0,308})$"  # as many digits as the largest float has
 LARGEST_WHOLE = 1e38  # floats below it fit the 128 bits of the largest integer of polars
+NO_CLASSES = ("", "NA")
 BOOLEANS_OF_CSV = ({"False", "True"}, {"FALSE", "TRUE"})
 """How spreadsheets, R and Python write booleans into CSV, besides false and true."""
 
@@ -56,11 +57,14 @@ def _outcome_kind(table: Table, wanted: str) -> str:
         return wanted
     problem = f"there are {len(table.values)} outcome columns ({', '.join(table.values[:5])})"
     if wanted == "class":
-        table.note_whole(problem, "Keep one column of classes, or pass outcome='number'")
+        name = table.values[0]
+        remedy = "Keep one column of classes, pass outcome_kind='number' (--outcome-kind number), or choose one: "
+        table.note_whole(problem, f"{remedy}outcome={name!r} (--outcome {name})")
         return "number"
     for name in table.values:
         if _holds_words(table.frame[name]):
-            remedy = "Keep one column of classes, or several columns of numbers only"
+            remedy = "Keep one column of classes, or several columns of numbers only; or choose one: "
+            remedy += f"outcome={table.values[0]!r} (--outcome {table.values[0]})"
             table.note_whole(f"{problem}, but this holds text", remedy, name)
             return ""
     return "number"
@@ -99,7 +103,7 @@ def _texts(column: pl.Series) -> pl.Series:
     if column.dtype.is_float() and ((column % 1 == 0) & (column.abs() < LARGEST_WHOLE)).all():
         column = column.cast(pl.Int128)
     text = column.cast(pl.String, strict=False)
-    missing = text.is_in(MISSING).fill_null(False)
+    missing = text.is_in(NO_CLASSES).fill_null(False)
     if missing.any():
         text = text.set(missing, None)
     return text

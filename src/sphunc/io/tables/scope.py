@@ -11,6 +11,7 @@ import polars as pl
 from sphunc.io.faults import describe_known
 from sphunc.io.tables.cells import AgentId, id_texts, similar_id
 from sphunc.io.tables.table import Table
+from sphunc.io.tables.tidy import SLASHED_DATE
 from sphunc.io.times import TIME_REMEDY, Time, TimeColumn, parse_times, time_kind
 
 
@@ -31,6 +32,7 @@ class Options:
         id_kind: "integer" or "text" for untyped agent ids; "" decides by their form.
         group_kind: the same for group ids.
         attributes: carried along.
+        features: names of the features of data that these tables continue.
     """
 
     drop_unknown: bool = False
@@ -45,6 +47,7 @@ class Options:
     id_kind: str = ""
     group_kind: str = ""
     attributes: Mapping[str, object] | None = None
+    features: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,15 @@ def checked_times(table: Table, kind: str | None, features_file: str) -> TimeCol
         return TimeColumn(np.full(len(column), -1), ())
     table.note(parsed.codes < 0, name, "the time is missing", "Write the time of this row, or remove the row")
     unreadable = parsed.mask(value is None for value in parsed.values)
-    table.note(unreadable, name, lambda value: f"{value!r} is not a time", TIME_REMEDY)
+    unordered = unreadable & _is_date_of_unknown_order(column)
+    if unordered.any():
+        example = column.filter(pl.Series(unordered))[0]
+        problem = (
+            f"{int(unordered.sum()):,} times are written like {example!r}, where the day or the month may come first"
+        )
+        remedy = "Pass dayfirst=True (--dayfirst) or dayfirst=False (--monthfirst), or write 2026-01-31"
+        table.note_whole(problem, remedy, name)
+    table.note(unreadable & ~unordered, name, lambda value: f"{value!r} is not a time", TIME_REMEDY)
 
     where = f"times in {features_file} are"
     if kind is None:
@@ -136,6 +147,16 @@ def checked_times(table: Table, kind: str | None, features_file: str) -> TimeCol
     table.note(parsed.mask(others), name, lambda value: f"{_shown(value)} {problem}", remedy)
     kept = [None if other else value for value, other in zip(parsed.values, others, strict=True)]
     return TimeColumn(parsed.codes, tuple(kept))
+
+
+def _is_date_of_unknown_order(column: pl.Series) -> np.ndarray:
+    """Say which cells are dates with slashes that are right in one order at least."""
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return np.zeros(len(column), dtype=bool)
+    text = column.cast(pl.String).str.strip_chars()
+    fitting = text.set((~text.str.contains(SLASHED_DATE)).fill_null(True), None).str.replace_all("-", "/")
+    right = [fitting.str.to_date(order, strict=False).is_not_null() for order in ("%d/%m/%Y", "%m/%d/%Y")]
+    return (right[0] | right[1]).to_numpy()
 
 
 def _shown(value: object) -> str:

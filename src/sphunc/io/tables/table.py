@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,8 @@ class Table:
         typed: False for CSV, where every cell is text until proven otherwise.
         first_row: number of the first row.
         lines: position of each row in the file, where that is not simply its number.
+        kind: features, groups, outcomes, influence, or table (a long one that holds the first three).
+        dropped: names of columns that were left out.
     """
 
     file: str
@@ -35,6 +37,8 @@ class Table:
     typed: bool = True
     first_row: int = 0
     lines: np.ndarray | None = None
+    kind: str = ""
+    dropped: tuple[str, ...] = ()
 
     def column(self, role: str) -> pl.Series:
         """Return the column that plays ``role``."""
@@ -44,6 +48,10 @@ class Table:
     def values(self) -> list[str]:
         """Columns that play no role: features, or outcomes."""
         return [name for name in self.frame.columns if name not in self.roles.values()]
+
+    def without(self, columns: Sequence[str]) -> Table:
+        """Return the table without some columns, which it remembers."""
+        return replace(self, frame=self.frame.drop(columns), dropped=(*self.dropped, *columns))
 
     def note_whole(self, problem: str, remedy: str, column: str | None = None) -> None:
         """Note a fault of the whole table or of a whole column.
