@@ -20,5 +20,7 @@ def test_settings_reach_the_forecaster() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ArgumentError, match="forecaster 'gcn' is not known; choose one of sphunc, hypergcn"):
-        forecaster("gcn")
+    with pytest.raises(
+        ArgumentError, match="forecaster 'forest' is not known; choose one of sphunc, sphunc_paper, hypergcn"
+    ):
+        forecaster("forest")

@@ -23,6 +23,7 @@ def test_entropy_splits_by_hand() -> None:
     assert (float(agree["epistemic"]), float(agree["aleatoric"])) == pytest.approx((0.0, 1.0), abs=1e-6)
 
 
+@torch.no_grad()
 @pytest.mark.parametrize(("name", "own"), [("ensemble", {"members": 2}), ("mc_dropout", {"samples": 3})])
 def test_parts_add_up_before_the_temperature_and_models_are_saved(name, own, data, split, tmp_path) -> None:
     model = forecaster(name, of="recurrent", **own, **FAST).fit(data, split)

@@ -22,6 +22,7 @@ from typing import ClassVar
 import torch
 from torch import Generator, Tensor
 
+from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Whole
 from sphunc.baselines.baseline import CalibratedBaseline, Document, NetworkBaseline, Tensors
 from sphunc.baselines.holdout import HoldoutScheme
@@ -75,7 +76,8 @@ class Wrapper(CalibratedBaseline):
         **settings: Setting,
     ) -> None:
         own = {name: value for name, value in settings.items() if name in self.Settings.model_fields}
-        super().__init__(horizon=horizon, seed=seed, device=device, **own)
+        steps = whole_number("horizon", horizon, least=1)
+        super().__init__(horizon=steps, seed=seed_number(seed), device=device, **own)
         self.of = of
         self.settings_of_member = {name: value for name, value in settings.items() if name not in own}
         self._make_member(0)

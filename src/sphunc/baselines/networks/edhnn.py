@@ -45,7 +45,7 @@ class EDHNNSettings(LayeredSettings):
 
 
 class TwoLayers(nn.Module):
-    """Perceptron with one hidden layer of the width of its output.
+    """Perceptron with one hidden layer of the width of its output, normalised as in the authors' code.
 
     Args:
         inputs: units that enter.
@@ -56,11 +56,12 @@ class TwoLayers(nn.Module):
     def __init__(self, inputs: int, outputs: int, generator: Generator) -> None:
         super().__init__()
         self.hidden = linear(inputs, outputs, generator)
+        self.norm = nn.LayerNorm(outputs)
         self.out = linear(outputs, outputs, generator)
 
     def forward(self, x: Float[Tensor, "row input"]) -> Float[Tensor, "row output"]:
         """Map the rows."""
-        return self.out(torch.relu(self.hidden(x)))
+        return self.out(self.norm(torch.relu(self.hidden(x))))
 
 
 class EDHNNEncoder(SpatialEncoder):
