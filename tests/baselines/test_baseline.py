@@ -5,7 +5,7 @@ import torch
 
 from sphunc.baselines import forecaster, load_forecaster
 from sphunc.baselines.controls.frequencies import Majority, Persistence
-from sphunc.baselines.controls.logistic import Logistic
+from sphunc.baselines.regressions.logistic import Logistic
 from sphunc.errors import ArgumentError, CheckpointError, DataError, NotFittedError
 from sphunc.hypergraph import comembers
 

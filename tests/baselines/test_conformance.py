@@ -15,18 +15,32 @@ from sphunc.baselines.temporal import Encoding
 from sphunc.errors import ArgumentError, ArgumentTypeError, DataError
 from sphunc.hypergraph import assemble, comembers, scramble_future, time_split
 
-QUICK: dict[str, dict] = {"sphunc": {"dim": 8}, "majority": {}, "persistence": {}}
+QUICK: dict[str, dict] = {
+    "sphunc": {"dim": 8},
+    "sphunc_paper": {"dim": 8, "layers": 1, "epochs": 30, "structure_epochs": 1, "learning_rate": 5e-3},
+    "majority": {},
+    "persistence": {},
+    "boosting": {"rounds": 20, "learning_rate": 0.2},
+}
 GROUP_WORLD = {"epochs": 60}  # all else as it comes: the defaults must do
 SMALL = {"epochs": 15, "width": 16, "hidden": 16, "learning_rate": 5e-3}
+OTHER: dict[str, dict] = {
+    "gpn": {"learning_rate": 2e-2, "epochs": 30},
+    "ensemble": {"of": "hgnn", "members": 2},
+    "mc_dropout": {"of": "hgnn", "samples": 30},
+}
+OURS = ("sphunc", "sphunc_paper")
+MONTE_CARLO = {"mc_dropout": 0.15}
+"""How far noise that is dealt by position may move a probability."""
 NAMES = list(FORECASTERS)
 LEARNERS = [name for name in NAMES if name != "majority"]
-PUBLISHED = ["hypergcn", "sshgnn", "spherenet", "cignn", "causal_sphhn"]
+NETWORKS = ["hypergcn", "sshgnn", "spherenet", "cignn", "causal_sphhn", "hgnn", "unigcnii", "allset", "edhnn"]
 GROUP_GAIN = 0.1
 """Nats by which messages must help where groups alone decide; of ln 2 in all."""
 
 
 def make(name: str, **settings) -> Forecaster:
-    return forecaster(name, seed=0, **{**QUICK.get(name, SMALL), **settings})
+    return forecaster(name, seed=0, **{**QUICK.get(name, SMALL), **OTHER.get(name, {}), **settings})
 
 
 def few_epochs(name: str) -> dict:
@@ -93,13 +107,13 @@ def group_world():
 
 @pytest.fixture(scope="module")
 def alone(group_world):
-    """Lowest NLL without groups: class frequencies, logistic regression, a recurrent network."""
+    """Lowest NLL without groups: class frequencies, last outcomes, a recurrent network."""
     split = time_split(group_world)
-    models = [make(name).fit(group_world, split, verbose=False) for name in ("majority", "logistic", "recurrent")]
+    models = [make(name).fit(group_world, split, verbose=False) for name in ("majority", "persistence", "recurrent")]
     return min(nll(model, group_world, split.test) for model in models)
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_messages_of_the_groups_of_now_help_where_these_alone_decide(name, group_world, alone) -> None:
     gain = alone - nll_where_groups_decide(name, group_world)
     assert gain > GROUP_GAIN, f"{name} is {gain:.3f} nats better than the best without groups"
@@ -146,7 +160,7 @@ def decided_by_groups(agents, times, size):
     )
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n != "sphunc"])  # SphUnc has this in its own tests
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in OURS])  # SphUnc has this in its own tests
 def test_the_same_seed_gives_the_same_numbers(name, easy, easy_split) -> None:
     first, second = (
         make(name, **few_epochs(name)).fit(easy, easy_split, verbose=False).predict(easy) for _ in range(2)
@@ -158,7 +172,8 @@ def test_the_same_seed_gives_the_same_numbers(name, easy, easy_split) -> None:
 def test_a_permutation_of_the_agents_permutes_the_forecast(name, fitted, easy) -> None:
     order = torch.randperm(easy.num_nodes, generator=torch.Generator().manual_seed(0))
     expected = fitted(name).predict(easy).probabilities[order]
-    assert torch.allclose(fitted(name).predict(permuted(easy, order)).probabilities, expected, atol=2e-5)
+    tolerance = MONTE_CARLO.get(name, 2e-5)
+    assert torch.allclose(fitted(name).predict(permuted(easy, order)).probabilities, expected, atol=tolerance)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -234,7 +249,7 @@ def test_scores_the_shared_candidates(name, fitted, easy, easy_split) -> None:
     assert len(found.score.unique()) > 10
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "sphunc"])  # SphUnc has this in its own tests
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OURS])  # SphUnc has this in its own tests
 def test_arguments_are_checked(name, fitted, easy) -> None:
     # unwrapped, as users call it: pytest checks annotations, and would refuse it before our own words
     kind = forecaster_class(name)

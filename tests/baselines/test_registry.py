@@ -7,7 +7,7 @@ from sphunc.errors import ArgumentError
 
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_every_row_names_a_class_that_knows_its_name(name) -> None:
-    assert name == "sphunc" or forecaster_class(name).name == name
+    assert name in ("sphunc", "sphunc_paper") or forecaster_class(name).name == name
 
 
 def test_settings_reach_the_forecaster() -> None:
@@ -20,5 +20,7 @@ def test_settings_reach_the_forecaster() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ArgumentError, match="forecaster 'gcn' is not known; choose one of sphunc, hypergcn"):
-        forecaster("gcn")
+    with pytest.raises(
+        ArgumentError, match="forecaster 'forest' is not known; choose one of sphunc, sphunc_paper, hypergcn"
+    ):
+        forecaster("forest")

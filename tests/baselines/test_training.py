@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from sphunc.baselines import forecaster
-from sphunc.baselines.controls.logistic import LogisticNetwork
 from sphunc.baselines.holdout import Targets, holdout_scheme, targets_of
 from sphunc.baselines.panel import make_panel, statistics_of
+from sphunc.baselines.regressions.logistic import LogisticNetwork
 from sphunc.baselines.settings import NetworkSettings
 from sphunc.baselines.temperature import FEWEST_TO_CALIBRATE
 from sphunc.baselines.training import forecasts_of_held_out_agents, mean_nll, train_network

@@ -14,13 +14,13 @@ import torch
 from torch import Generator, Tensor
 
 from sphunc._checks import did_you_mean, seed_number, whole_number
-from sphunc._typing import Float, Links, Whole
-from sphunc.baselines.forecaster import BaselineForecast
+from sphunc._typing import Links, Whole
+from sphunc.baselines.forecaster import BaselineForecast, DecomposedForecast
 from sphunc.baselines.holdout import HoldoutScheme, check_outcomes, holdout_scheme
 from sphunc.baselines.influence import InfluenceScores
 from sphunc.baselines.panel import Statistics, count_inputs, make_panel
 from sphunc.baselines.settings import NetworkSettings, SearchSpace, Settings, make_settings
-from sphunc.baselines.temperature import Temperature
+from sphunc.baselines.temperature import HeldOut, Temperature
 from sphunc.baselines.temporal import (
     ForecastNetwork,
     LinkScores,
@@ -95,8 +95,11 @@ class Baseline(ABC):
         """Learn from ``data``, all of which may be read, on the origins of the scheme."""
 
     @abstractmethod
-    def _forecast(self, past: TemporalHypergraph) -> Float[Tensor, "agent class"]:
-        """Probabilities of the classes ``horizon`` steps after the last time of ``past``."""
+    def _forecast(self, past: TemporalHypergraph) -> Mapping[str, Tensor]:
+        """Probabilities ``horizon`` steps after the last time of ``past``, and the parts of their uncertainty, if any.
+
+        Under the names of the fields of :class:`BaselineForecast` or :class:`DecomposedForecast`.
+        """
 
     @abstractmethod
     def _state(self) -> tuple[Document, Tensors]:
@@ -145,13 +148,17 @@ class Baseline(ABC):
         data = check_data("predict", data)
         position = origin_position(data, origin, origin_index)
         past = align(data.until_index(position), self.schema_).to(self.device)
-        return BaselineForecast(
+        found = {name: value.cpu() for name, value in self._forecast(past).items()}
+        kind = BaselineForecast
+        if "epistemic" in found:
+            kind = DecomposedForecast
+        return kind(
             agents=data.node_ids,
             origin=data.times[position],
             target=time_label(data.times, position + self.horizon),
             horizon=self.horizon,
             class_names=self.schema_.classes,
-            probabilities=self._forecast(past).cpu(),
+            **found,
         )
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -215,7 +222,31 @@ class Baseline(ABC):
         return f"{type(self).__name__}({', '.join(given)})"
 
 
-class NetworkBaseline(Baseline):
+class CalibratedBaseline(Baseline):
+    """A baseline whose confidence is calibrated on outcomes that it had not learned from.
+
+    Attributes:
+        temperature_: calibration of confidence.
+        held_out_: what it was fitted to; None in a model that was loaded.
+    """
+
+    temperature_: Temperature
+    held_out_: HeldOut | None = None
+
+    @abstractmethod
+    def uncalibrated(self, past: TemporalHypergraph) -> tuple[Categorical, Mapping[str, Tensor]]:
+        """Forecast before the temperature, and the parts of its uncertainty by name, if any.
+
+        Args:
+            past: aligned with the training data; forecast from its last time.
+        """
+
+    def _forecast(self, past: TemporalHypergraph) -> Mapping[str, Tensor]:
+        forecast, parts = self.uncalibrated(past)
+        return {"probabilities": self.temperature_.apply(forecast).probabilities, **parts}
+
+
+class NetworkBaseline(CalibratedBaseline):
     """A spatial encoder in the shared network over time, trained by gradient.
 
     A leaf names its settings, its encoder and its search space. One whose encoder scores links
@@ -224,7 +255,6 @@ class NetworkBaseline(Baseline):
     Attributes:
         network_: the trained network.
         statistics_: mean and deviation of each feature.
-        temperature_: calibration of confidence.
         epochs_: epochs that the network was trained for.
         influence_: native scores of the candidate links, or None.
     """
@@ -235,7 +265,6 @@ class NetworkBaseline(Baseline):
 
     network_: ForecastNetwork
     statistics_: Statistics
-    temperature_: Temperature
     epochs_: int
     influence_: InfluenceScores | None
 
@@ -260,16 +289,26 @@ class NetworkBaseline(Baseline):
         self._take(trained)
         self.influence_ = self._native_influence(data)
 
-    def _forecast(self, past: TemporalHypergraph) -> Float[Tensor, "agent class"]:
+    def uncalibrated(
+        self, past: TemporalHypergraph, generator: Generator | None = None
+    ) -> tuple[Categorical, Mapping[str, Tensor]]:
+        """Forecast before the temperature, and the parts of its uncertainty by name, if any.
+
+        Args:
+            past: aligned with the training data; forecast from its last time.
+            generator: of dropout; None drops nothing.
+        """
         panel = make_panel(past, self.statistics_, self.schema_.outputs)
-        log_probabilities, _ = self.network_(panel)
-        return self.temperature_.apply(Categorical(log_probabilities[-1])).probabilities
+        log_probabilities, encoding = self.network_(panel, generator)
+        parts = self.network_.uncertainty(encoding)
+        return Categorical(log_probabilities[-1]), parts
 
     def _take(self, trained: TrainedNetwork) -> None:
         self.network_ = trained.network
         self.statistics_ = trained.statistics
         self.temperature_ = trained.temperature
         self.epochs_ = trained.epochs
+        self.held_out_ = trained.held_out
 
     @torch.no_grad()
     def _native_influence(self, data: TemporalHypergraph) -> InfluenceScores | None:

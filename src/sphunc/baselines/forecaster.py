@@ -130,6 +130,24 @@ class BaselineForecast:
         )
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DecomposedForecast(BaselineForecast):
+    """Forecast of a baseline that tells what it does not know from what is noise.
+
+    Attributes:
+        epistemic: what more data would lower ``[N]``, in [0, 1].
+        aleatoric: what no data lowers ``[N]``, in [0, 1].
+    """
+
+    epistemic: Tensor
+    aleatoric: Tensor
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per agent, with both parts."""
+        parts = {"epistemic": self.epistemic.tolist(), "aleatoric": self.aleatoric.tolist()}
+        return super().to_frame().with_columns(**{name: pl.Series(values) for name, values in parts.items()})
+
+
 def predictive_entropy(probabilities: Float[Tensor, "*batch class"]) -> Float[Tensor, "*batch"]:
     r""":math:`-\sum_c p_c \log p_c / \log C`, between 0 (certain) and 1 (uniform)."""
     return torch.special.entr(probabilities).sum(-1) / math.log(probabilities.shape[-1])

@@ -17,22 +17,32 @@ from sphunc.forecasting import has_bundle, read_bundle
 FORECASTERS = MappingProxyType(
     {
         "sphunc": "sphunc.estimator:SphUnc",
+        "sphunc_paper": "sphunc.baselines.paper:sphunc_paper",
         "hypergcn": "sphunc.baselines.networks.hypergcn:HyperGCN",
         "sshgnn": "sphunc.baselines.networks.sshgnn:SSHGNN",
         "spherenet": "sphunc.baselines.networks.spherenet.network:SphereNet",
         "cignn": "sphunc.baselines.networks.cignn:CIGNN",
         "causal_sphhn": "sphunc.baselines.networks.causal_sphhn:CausalSphHN",
+        "hgnn": "sphunc.baselines.networks.hgnn:HGNN",
+        "unigcnii": "sphunc.baselines.networks.unigcnii:UniGCNII",
+        "allset": "sphunc.baselines.networks.allset:AllSetTransformer",
+        "edhnn": "sphunc.baselines.networks.edhnn:EDHNN",
+        "gpn": "sphunc.baselines.networks.gpn:GPN",
         "majority": "sphunc.baselines.controls.frequencies:Majority",
         "persistence": "sphunc.baselines.controls.frequencies:Persistence",
-        "logistic": "sphunc.baselines.controls.logistic:Logistic",
+        "logistic": "sphunc.baselines.regressions.logistic:Logistic",
+        "mlp": "sphunc.baselines.regressions.mlp:Perceptron",
+        "boosting": "sphunc.baselines.regressions.boosting:Boosting",
         "recurrent": "sphunc.baselines.controls.recurrent:Recurrent",
+        "ensemble": "sphunc.baselines.sampling:Ensemble",
+        "mc_dropout": "sphunc.baselines.sampling:MCDropout",
     }
 )
 """Name to "module:class"; loaded on first use."""
 
 
-def forecaster_class(name: str) -> type[Any]:
-    """Return the class of a forecaster."""
+def forecaster_class(name: str) -> Any:
+    """Return the class of a forecaster; for ``sphunc_paper`` the function that makes it."""
     if name not in FORECASTERS:
         hint = did_you_mean(name, list(FORECASTERS))
         raise ArgumentError(f"forecaster {name!r} is not known{hint}; choose one of {', '.join(FORECASTERS)}")

@@ -7,7 +7,7 @@ an error uses for it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar, get_args
+from typing import Annotated, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -48,6 +48,7 @@ class NetworkSettings(Settings):
         width: units of the spatial encoder.
         hidden: units of the memory.
         dropout: share of units dropped while training.
+        scaling: temperature that rises with predictive entropy, one for all forecasts, or none.
     """
 
     learning_rate: Rate = 1e-3
@@ -59,6 +60,7 @@ class NetworkSettings(Settings):
     width: Count = 64
     hidden: Count = 64
     dropout: Share = 0.3
+    scaling: Literal["entropy", "scalar", "none"] = "entropy"
 
 
 def make_settings(kind: type[AnySettings], given: Mapping[str, object]) -> AnySettings:

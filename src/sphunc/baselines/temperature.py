@@ -13,8 +13,9 @@ temperature scaling of Guo et al. (2017).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -38,6 +39,8 @@ r""":math:`\tau_0`."""
 LARGEST_MOVE = 2.0
 """Of the offset, when the confidence of an earlier network is matched."""
 MOST_STEPS = 100
+Scaling = Literal["entropy", "scalar", "none"]
+"""Temperature by entropy, one for all (Guo et al. 2017), or none."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,37 @@ class Temperature:
         return forecasts.tempered(self(predictive_entropy(forecasts.probabilities)))
 
 
-def fit_temperature(forecasts: Categorical, targets: Targets) -> Temperature:
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Forecasts of outcomes that a system had not learned from, before any temperature.
+
+    Attributes:
+        forecasts: of every origin and agent ``[T, N, C]``.
+        targets: outcomes to calibrate on.
+        final: forecasts of the same rows after a refit that learned from them; None where there was
+            no such refit.
+    """
+
+    forecasts: Categorical
+    targets: Targets
+    final: Categorical | None = None
+
+    def temperature(self, scaling: Scaling = "entropy") -> Temperature:
+        """Fit a temperature to the held-out outcomes, moved to keep the mean confidence after a refit."""
+        fitted = fit_temperature(self.forecasts, self.targets, scaling)
+        if self.final is None or scaling == "none":
+            return fitted
+        mask = self.targets.mask
+        return match_confidence(fitted, self.forecasts.select(mask), self.final.select(mask))
+
+
+def mixture(parts: Sequence[Categorical]) -> Categorical:
+    """Mean of the probabilities of several forecasts."""
+    stacked = torch.stack([part.log_probabilities for part in parts])
+    return Categorical(stacked.logsumexp(0) - math.log(len(parts)))
+
+
+def fit_temperature(forecasts: Categorical, targets: Targets, scaling: Scaling = "entropy") -> Temperature:
     """Maximum a posteriori estimate of offset and slope; neutral where no outcome counts.
 
     Minimises the summed negative log-likelihood plus ``a^2 / (2 s_a^2) + b^2 / (2 s_b^2)`` with
@@ -73,8 +106,9 @@ def fit_temperature(forecasts: Categorical, targets: Targets) -> Temperature:
     Args:
         forecasts: ``[T, N, C]``.
         targets: outcomes of the same origins and agents.
+        scaling: "entropy" as above, "scalar" with b = 0, "none" changes nothing.
     """
-    if targets.count == 0:
+    if targets.count == 0 or scaling == "none":
         return Temperature()
     held_out = Categorical(forecasts.select(targets.mask).log_probabilities.detach().double())
     entropy = predictive_entropy(held_out.probabilities)
@@ -90,7 +124,8 @@ def fit_temperature(forecasts: Categorical, targets: Targets) -> Temperature:
         (gradient,) = torch.autograd.grad(loss, free)
         return float(loss.detach()), gradient.cpu().numpy()
 
-    bounds = [(None, None), (0.0, None)]
+    largest_slope = {"entropy": None, "scalar": 0.0}[scaling]
+    bounds = [(None, None), (0.0, largest_slope)]
     found: Any = minimize(
         objective, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": MOST_STEPS}
     )

@@ -131,6 +131,10 @@ class ForecastNetwork(nn.Module, ABC):
             generator: of dropout and sampling; None (evaluation) does neither.
         """
 
+    def uncertainty(self, encoding: Encoding) -> Mapping[str, Tensor]:
+        """Parts of the uncertainty of the last time, "epistemic" and "aleatoric", of a network that has them."""
+        return {}
+
 
 class TemporalNetwork(ForecastNetwork):
     """Memory and read-out around a spatial encoder.
@@ -168,6 +172,19 @@ class TemporalNetwork(ForecastNetwork):
             panel: T times.
             generator: of dropout; None (evaluation) drops nothing.
         """
+        read, encoding = self.remember(panel, generator)
+        logits = self.readout(read) + self.skip_readout(panel.inputs)
+        return torch.log_softmax(logits, -1), encoding
+
+    def remember(
+        self, panel: Panel, generator: Generator | None = None
+    ) -> tuple[Float[Tensor, "time agent hidden"], Encoding]:
+        """Memories after every time, some of their units dropped, and the encoding.
+
+        Args:
+            panel: T times.
+            generator: of dropout; None (evaluation) drops nothing.
+        """
         encoding = self.spatial(panel, generator)
         inputs = torch.cat([encoding.state, torch.relu(self.own(panel.flat))], -1)
         inputs = drop(inputs, self.dropout, generator).view(panel.num_times, panel.num_agents, -1)
@@ -177,9 +194,7 @@ class TemporalNetwork(ForecastNetwork):
             updated = self.cell(inputs[time], memory)
             memory = torch.where(panel.present[time].unsqueeze(-1), updated, memory)
             memories.append(memory)
-        read = drop(torch.stack(memories), self.dropout, generator)
-        logits = self.readout(read) + self.skip_readout(panel.inputs)
-        return torch.log_softmax(logits, -1), encoding
+        return drop(torch.stack(memories), self.dropout, generator), encoding
 
 
 def linear(inputs: int, outputs: int, generator: Generator, *, bias: bool = True) -> nn.Linear:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Generator, Tensor, nn
@@ -19,12 +19,7 @@ from sphunc._typing import Float, Int
 from sphunc.baselines.holdout import HoldoutScheme, Targets, deal_folds, targets_of
 from sphunc.baselines.panel import Panel, Statistics, make_panel, statistics_of
 from sphunc.baselines.settings import NetworkSettings
-from sphunc.baselines.temperature import (
-    FEWEST_TO_CALIBRATE,
-    Temperature,
-    fit_temperature,
-    match_confidence,
-)
+from sphunc.baselines.temperature import FEWEST_TO_CALIBRATE, HeldOut, Temperature
 from sphunc.baselines.temporal import Encoding, ForecastNetwork, LogProbabilities
 from sphunc.errors import ArgumentError
 from sphunc.forecasting import TOTAL, Categorical, TrainingEpoch, train
@@ -48,6 +43,7 @@ class TrainedNetwork:
         temperature: of its forecasts.
         epochs: up to the lowest held-out NLL.
         validation: that NLL, before any refit.
+        held_out: what the temperature was fitted to; None once it is saved.
     """
 
     network: ForecastNetwork
@@ -55,6 +51,7 @@ class TrainedNetwork:
     temperature: Temperature
     epochs: int
     validation: float
+    held_out: HeldOut | None = None
 
 
 def train_network(
@@ -99,22 +96,18 @@ def _train_by_times(
     history = _fit([network], panel, [targets], [noise], settings, settings.epochs, validate)
     epochs, validation = _best_epoch(history)
 
-    # Set the temperature on the calibration origins.
+    # Forecast the calibration origins, then go on with all outcomes at the confidence that these ask for.
     readable = data.window(0, scheme.stop)
     all_panel = make_panel(readable, statistics, data.num_classes)
     calibration = targets_of(readable, scheme.horizon, scheme.calibration)
-    held_out = _forecasts(network, all_panel, settings)
-    temperature = fit_temperature(held_out, calibration)
-
-    # Go on with all outcomes, at the confidence that was calibrated.
+    held_out = HeldOut(_forecasts(network, all_panel, settings), calibration)
     if settings.refit:
         all_targets = targets_of(readable, scheme.horizon, scheme.all_origins)
         noise = _generator(seed, STEPS_STREAM, 1, data.device)
         _fit([network], all_panel, [all_targets], [noise], settings, math.ceil(epochs * REFIT_SHARE))
-        final = _forecasts(network, all_panel, settings)
-        mask = calibration.mask
-        temperature = match_confidence(temperature, held_out.select(mask), final.select(mask))
-    return TrainedNetwork(network, statistics, temperature, epochs, validation)
+        held_out = replace(held_out, final=_forecasts(network, all_panel, settings))
+    temperature = held_out.temperature(settings.scaling)
+    return TrainedNetwork(network, statistics, temperature, epochs, validation, held_out)
 
 
 def _train_by_agents(
@@ -146,14 +139,14 @@ def _train_by_agents(
     history = _fit(networks, panel, learned, noise, settings, settings.epochs, validate)
     epochs, validation = _best_epoch(history)
     with torch.no_grad():
-        forecasts = Categorical(held_out())
-    temperature = fit_temperature(forecasts, targets.latest(FEWEST_TO_CALIBRATE))
+        forecasts = HeldOut(Categorical(held_out()), targets.latest(FEWEST_TO_CALIBRATE))
+    temperature = forecasts.temperature(settings.scaling)
 
     # A fresh network learns from all agents.
     final = _fresh_network(make, panel, seed)
     final_noise = _generator(seed, STEPS_STREAM, 0, data.device)
     _fit([final], panel, [targets], [final_noise], settings, epochs)
-    return TrainedNetwork(final, statistics, temperature, epochs, validation)
+    return TrainedNetwork(final, statistics, temperature, epochs, validation, forecasts)
 
 
 def _fit(

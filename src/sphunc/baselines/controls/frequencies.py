@@ -8,6 +8,7 @@ Counts are smoothed by one outcome spread like the marginal, so that no class is
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -90,10 +91,10 @@ class FrequencyTable(Baseline):
         self.validation_ = -float(probabilities.log().mean())
         self.table_ = self.count(last, targets_of(data, self.horizon, scheme.all_origins), schema.outputs)
 
-    def _forecast(self, past: TemporalHypergraph) -> Float[Tensor, "agent class"]:
+    def _forecast(self, past: TemporalHypergraph) -> Mapping[str, Tensor]:
         if past.y is None:
-            return self.table_[-1].expand(past.num_nodes, -1)
-        return self.table_[last_outcome(past.y, past.y_mask)[-1]]
+            return {"probabilities": self.table_[-1].expand(past.num_nodes, -1)}
+        return {"probabilities": self.table_[last_outcome(past.y, past.y_mask)[-1]]}
 
     def _state(self) -> tuple[Document, Tensors]:
         return {}, {"table": self.table_}

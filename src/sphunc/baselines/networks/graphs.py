@@ -91,6 +91,35 @@ def segment_softmax(
     return weight / total.index_select(0, segment)
 
 
+def mean_of_members(x: NodeStates, groups: Buckets) -> Float[Tensor, "edge dim"]:
+    """Mean over the members of each group; 0 for a group that is left out.
+
+    Args:
+        x: states of the nodes.
+        groups: groups of two or more.
+    """
+    return segment_mean(x.index_select(0, groups.node), groups.hyperedge, groups.num_hyperedges)
+
+
+def segment_mean(
+    rows: Float[Tensor, "row dim"], segment: Int[Tensor, " row"], num_segments: int
+) -> Float[Tensor, "segment dim"]:
+    """Mean over the rows of each segment; 0 where it has none.
+
+    Args:
+        rows: of any meaning.
+        segment: of every row.
+        num_segments: segments, empty ones included.
+    """
+    count = torch.bincount(segment, minlength=num_segments).clamp(min=1).unsqueeze(-1)
+    return rows.new_zeros(num_segments, rows.shape[1]).index_add(0, segment, rows) / count
+
+
+def node_degrees(groups: Buckets) -> Int[Tensor, " node"]:
+    """Groups of every node."""
+    return torch.bincount(groups.node, minlength=groups.num_nodes)
+
+
 def pair_counts(groups: Buckets) -> tuple[NodePairs, PairCounts]:
     """Nodes that share a group, each pair once, and the number of groups that they share."""
     nodes = max(groups.num_nodes, 1)

@@ -1,4 +1,4 @@
-"""Logistic regression on an agent's own features and outcomes so far."""
+"""Logistic regression on covariates: own inputs, lagged outcomes and co-members' means."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch import Generator, nn
 
 from sphunc.baselines.baseline import NetworkBaseline
 from sphunc.baselines.panel import Panel, count_inputs
+from sphunc.baselines.regressions.columns import count_columns, covariate_columns
 from sphunc.baselines.settings import Count, NetworkSettings, Rate, SearchSpace
 from sphunc.baselines.temporal import (
     Encoding,
@@ -30,20 +31,19 @@ class LogisticSettings(NetworkSettings):
 
 
 class LogisticNetwork(ForecastNetwork):
-    """Softmax of a linear map of the inputs.
+    """Softmax of a linear map of the covariates.
 
     Args:
         num_features: F.
         num_classes: C.
         settings: of the baseline.
-        generator: not used, as weights start at 0.
+        generator: of the part that reads no groups; weights of the map start at 0.
     """
 
     def __init__(self, num_features: int, num_classes: int, settings: NetworkSettings, generator: Generator) -> None:
         super().__init__()
-        num_inputs = count_inputs(num_features, num_classes)
-        self.spatial = NoMessages(num_inputs, num_features, settings, generator)
-        self.map = linear(num_inputs, num_classes, generator)
+        self.spatial = NoMessages(count_inputs(num_features, num_classes), num_features, settings, generator)
+        self.map = linear(count_columns(num_features, num_classes), num_classes, generator)
         nn.init.zeros_(self.map.weight)
 
     def forward(self, panel: Panel, generator: Generator | None = None) -> tuple[LogProbabilities, Encoding]:
@@ -53,11 +53,11 @@ class LogisticNetwork(ForecastNetwork):
             panel: T times.
             generator: not used.
         """
-        return torch.log_softmax(self.map(panel.inputs), -1), self.spatial(panel)
+        return torch.log_softmax(self.map(covariate_columns(panel)), -1), self.spatial(panel)
 
 
 class Logistic(NetworkBaseline):
-    """Logistic regression on features, their mean so far, and outcomes so far."""
+    """Logistic regression on features, the last three outcomes, and means over co-members of both."""
 
     name = "logistic"
     Settings = LogisticSettings

@@ -1,0 +1,1 @@
+"""What a practitioner would run: regression, boosting and a perceptron on a table of covariates."""
