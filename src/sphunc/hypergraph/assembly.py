@@ -7,13 +7,12 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph.temporal import TemporalHypergraph
 
-Column = ArrayLike | Tensor
+Column = Sequence[object] | np.ndarray | Tensor
 Columns = tuple[Column, ...]
 BYTES_PER_CELL = 5  # float32 value and bool mask
 

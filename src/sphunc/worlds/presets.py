@@ -83,4 +83,4 @@ def _check_name(name: str) -> None:
     allowed = [f.name for f in fields(WorldSettings)]
     if name not in allowed:
         hint = did_you_mean(name, allowed)
-        raise ArgumentError(f"{name!r} is not a knob of a world{hint}; allowed: {', '.join(allowed)}")
+        raise ArgumentError(f"{name!r} is not a knob of a world; allowed: {', '.join(allowed)}{hint}")
