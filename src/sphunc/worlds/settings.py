@@ -161,7 +161,7 @@ def check_knob(name: str, value: object) -> int | float:
         value: what was given.
     """
     low, high = _RANGES[name]
-    number = number_between(name, value, low, high)
     if WorldSettings.__dataclass_fields__[name].type == "int":
-        return whole_number(name, value)
-    return number
+        whole_number(name, value)
+        return int(number_between(name, value, low, high))
+    return number_between(name, value, low, high)
