@@ -3,7 +3,7 @@ import torch
 
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.hypergraph.buckets import among_members, group_by_size, group_over_time, weighted_share
+from sphunc.hypergraph.buckets import group_by_size, group_over_time, weighted_share
 
 INDEX = torch.tensor([[0, 1, 2, 1, 3, 4, 2, 3], [0, 0, 0, 2, 2, 3, 4, 4]])
 
@@ -105,21 +105,6 @@ def test_groups_of_all_times_stay_at_their_time():
     groups = group_over_time(data)
     assert groups.num_nodes == 12
     assert [r.tolist() for r in groups.rectangles()] == [[[0, 1]], [[9, 10, 11]]]
-
-
-def test_groups_among_their_members_are_the_same_groups():
-    index = torch.tensor([[5, 2, 9, 2, 7, 0], [0, 0, 1, 1, 1, 2]])
-    groups = group_by_size(index, num_nodes=12, num_hyperedges=3)
-    members, few = among_members(groups)
-    assert members.tolist() == [2, 5, 7, 9]
-    assert few.num_nodes == 4
-    assert [members[r].tolist() for r in few.rectangles()] == [r.tolist() for r in groups.rectangles()]
-    assert torch.equal(few.share, groups.share)
-
-
-def test_nobody_is_a_member_where_nobody_meets():
-    members, few = among_members(group_by_size(torch.zeros(2, 0).long(), num_nodes=3, num_hyperedges=0))
-    assert members.numel() == few.num_nodes == 0
 
 
 @pytest.mark.parametrize("far", [10**10, 2**63 - 2])

@@ -25,20 +25,20 @@ def test_value_outside_the_range_is_refused_with_the_range(knob: str) -> None:
     low, high = _RANGES[knob]
     kind = type(getattr(PRESETS["snare"], knob))
     for value in (kind(low - 1), kind(high + 1)):
-        with pytest.raises(ArgumentError, match=rf"{knob}={re.escape(str(value))} is outside .* <= {knob} <= "):
+        with pytest.raises(ArgumentError, match=rf"{knob}={re.escape(f'{value:g}')} is outside "):
             simulate("snare", **{knob: value})
 
 
 @pytest.mark.parametrize("value", ["5", None, 5.0, True])
 def test_sizes_must_be_whole_numbers(value: object) -> None:
-    with pytest.raises(ArgumentTypeError, match="agents must be a whole number, got"):
+    with pytest.raises(ArgumentTypeError, match=r"agents=.* must be a whole number, got"):
         simulate("snare", agents=value)
 
 
 def test_not_a_number_is_refused() -> None:
     with pytest.raises(ArgumentError, match="missing=nan is outside"):
         simulate("snare", missing=float("nan"))
-    with pytest.raises(ArgumentTypeError, match="missing must be a number, got 'few'"):
+    with pytest.raises(ArgumentTypeError, match="missing='few' must be a number, got str"):
         simulate("snare", missing="few")
 
 

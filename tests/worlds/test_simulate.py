@@ -125,7 +125,7 @@ def test_smallest_world_and_groupless_world_exist() -> None:
 
 
 def test_faulty_seed_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="seed=-1 must be a whole number of at least 0"):
+    with pytest.raises(ArgumentError, match="seed=-1 must be at least 0"):
         simulate("snare", seed=-1)
 
 

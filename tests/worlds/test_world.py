@@ -8,7 +8,7 @@ import torch
 
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.worlds import World, simulate
-from sphunc.worlds.world import _check_mapping, _check_whole
+from sphunc.worlds.world import _check_mapping
 
 
 @pytest.fixture(scope="module")
@@ -131,13 +131,6 @@ def test_world_is_frozen_and_tells_its_sizes(world: World) -> None:
         world.seed = 1  # pyright: ignore[reportAttributeAccessIssue]
     late = simulate("snare", agents=100, newcomers=0.1, unseen=0.1)
     assert repr(late).endswith("10 newcomers, 10 out of distribution)")
-
-
-@pytest.mark.parametrize("value", [1.5, "3", True, None])
-def test_what_counts_must_be_whole(value: object) -> None:
-    with pytest.raises(ArgumentTypeError, match=r"origin=.* must be a whole number"):
-        _check_whole("origin", value)
-    _check_whole("origin", np.int64(3))
 
 
 def test_assignments_must_be_a_mapping() -> None:

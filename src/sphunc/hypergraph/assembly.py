@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -13,14 +12,14 @@ from torch import Tensor
 from sphunc.errors import ArgumentError
 from sphunc.hypergraph.temporal import TemporalHypergraph
 
-Column = Any  # whatever numpy.asarray takes: a list, an array, a tensor
+Column = Sequence[object] | np.ndarray | Tensor
 Columns = tuple[Column, ...]
 BYTES_PER_CELL = 5  # float32 value and bool mask
 
 
 def assemble(
     *,
-    times: Sequence[Any],
+    times: Sequence[object],
     node_ids: Sequence[Hashable],
     features: Columns | None = None,
     feature_names: Sequence[str] = (),
@@ -31,7 +30,7 @@ def assemble(
     class_names: Sequence[str] = (),
     influence: Column | None = None,
     influence_kind: str = "",
-    attributes: dict[str, Any] | None = None,
+    attributes: Mapping[str, object] | None = None,
     outcome_names: Sequence[str] = (),
 ) -> TemporalHypergraph:
     """Scatter long-form columns of indices into a :class:`TemporalHypergraph`, in any order of rows.
@@ -59,7 +58,8 @@ def assemble(
         >>> data
         TemporalHypergraph(2 agents, 2 times, 1 groups, 2 memberships, 1 features, no outcome)
     """
-    T, N = len(times), len(node_ids)
+    T = len(times)
+    N = len(node_ids)
     x, x_mask = _feature_panel(features, T, N, len(feature_names))
     y, y_mask = _outcome_panel(outcomes, T, N, bool(len(class_names)))
     order = np.argsort(_index("hyperedge_time", hyperedge_time, T), kind="stable")
@@ -67,6 +67,11 @@ def assemble(
     names = tuple(hyperedge_ids)
     if len(names) != len(order):
         raise ArgumentError(f"hyperedge_ids has {len(names)} entries, but hyperedge_time has {len(order)}")
+    links = None
+    if influence is None:
+        influence_kind = ""
+    else:
+        links = _tensor(np.asarray(influence, dtype=np.int64).reshape(2, -1))
     return TemporalHypergraph(
         x=x,
         x_mask=x_mask,
@@ -81,8 +86,8 @@ def assemble(
         feature_names=tuple(feature_names),
         class_names=tuple(class_names),
         times=tuple(times),
-        influence=None if influence is None else _tensor(np.asarray(influence, dtype=np.int64).reshape(2, -1)),
-        influence_kind=influence_kind if influence is not None else "",
+        influence=links,
+        influence_kind=influence_kind,
         incidence_weight=weight,
         attributes=dict(attributes or {}),
         outcome_names=tuple(outcome_names),
@@ -97,13 +102,13 @@ def _feature_panel(features: Columns | None, T: int, N: int, F: int) -> tuple[Te
         return x, mask
     values = np.asarray(features[2], dtype=np.float32)
     cells = _cells("features", features, T, N)
-    values = values.reshape(len(cells), F) if values.size == len(cells) * F else values
+    if values.size == len(cells) * F:
+        values = values.reshape(len(cells), F)
     if values.shape != (len(cells), F):
         raise ArgumentError(f"features has values of shape {values.shape}, but {len(cells)} rows and {F} feature_names")
     observed = ~np.isnan(values)
-    flat, flat_mask = x.view(T * N, F).numpy(), mask.view(T * N, F).numpy()
-    flat[cells] = np.where(observed, values, np.float32(0))
-    flat_mask[cells] = observed
+    x.view(T * N, F).numpy()[cells] = np.where(observed, values, np.float32(0))
+    mask.view(T * N, F).numpy()[cells] = observed
     return x, mask
 
 
@@ -112,7 +117,10 @@ def _outcome_panel(outcomes: Columns | None, T: int, N: int, classes: bool) -> t
     if outcomes is None:
         return None, mask
     cells = _cells("outcomes", outcomes, T, N)
-    values = np.asarray(outcomes[2], dtype=np.int64 if classes else np.float32)
+    dtype = np.float32
+    if classes:
+        dtype = np.int64
+    values = np.asarray(outcomes[2], dtype=dtype)
     if len(values) != len(cells):
         raise ArgumentError(f"outcomes has {len(values)} values, but {len(cells)} rows")
     mask.view(-1).numpy()[cells] = True
@@ -120,14 +128,18 @@ def _outcome_panel(outcomes: Columns | None, T: int, N: int, classes: bool) -> t
         y = torch.zeros(T, N, dtype=torch.int64)
         y.view(-1).numpy()[cells] = values
         return y, mask
-    values = values.reshape(len(cells), -1) if len(cells) else values.reshape(0, max(values.shape[-1], 1))
+    if len(cells):
+        values = values.reshape(len(cells), -1)
+    else:
+        values = values.reshape(0, max(values.shape[-1], 1))
     y = torch.zeros(T, N, values.shape[1])
     y.view(T * N, -1).numpy()[cells] = values
     return y, mask
 
 
 def _cells(name: str, columns: Columns, T: int, N: int) -> np.ndarray:
-    time, agent = _index(f"{name} time", columns[0], T), _index(f"{name} agent", columns[1], N)
+    time = _index(f"{name} time", columns[0], T)
+    agent = _index(f"{name} agent", columns[1], N)
     if len(time) != len(agent):
         raise ArgumentError(f"{name} has {len(time)} times, but {len(agent)} agents; give columns of equal length")
     cells = time.astype(np.int64) * N + agent
@@ -163,7 +175,9 @@ def _index(name: str, column: Column, size: int) -> np.ndarray:
     index = np.asarray(column)
     if index.size and index.dtype.kind not in "iu":
         raise ArgumentError(f"{name} has dtype {index.dtype}; give integer indices")
-    index = (index if index.size else index.astype(np.int64)).reshape(-1)
+    if not index.size:
+        index = index.astype(np.int64)
+    index = index.reshape(-1)
     if len(index) and not 0 <= index.min() <= index.max() < size:
         bad = np.flatnonzero((index < 0) | (index >= size))
         raise ArgumentError(f"{name}[{bad[0]}] is {index[bad[0]]}, but there are {size} (0 ... {size - 1})")
@@ -175,8 +189,10 @@ def _tensor(array: np.ndarray) -> Tensor:
 
 
 def _check_memory(T: int, N: int, F: int) -> None:
+    if not hasattr(os, "sysconf"):  # Windows
+        return
     needed = T * N * (F * BYTES_PER_CELL + 1)
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**40
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > available:
         raise ArgumentError(
             f"{T} times x {N} agents x {F} features need {needed / 1e9:.0f} GB, but this machine has "

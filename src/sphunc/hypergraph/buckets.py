@@ -59,8 +59,9 @@ class Buckets:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{groups} of {size}" for groups, size in self.shapes[:6])
-        more = f", ... {len(self.shapes)} sizes" if len(self.shapes) > 6 else ""
-        return f"Buckets({self.num_nodes} agents, {self.num_hyperedges} groups: {sizes or 'none of two or more'}{more})"
+        if len(self.shapes) > 6:
+            sizes += f", ... {len(self.shapes)} sizes"
+        return f"Buckets({self.num_nodes} agents, {self.num_hyperedges} groups: {sizes or 'none of two or more'})"
 
 
 def group_by_size(hyperedge_index: Memberships, *, num_nodes: int, num_hyperedges: int) -> Buckets:
@@ -75,16 +76,17 @@ def group_by_size(hyperedge_index: Memberships, *, num_nodes: int, num_hyperedge
     """
     _check_range("hyperedge_index[0]", hyperedge_index[0], num_nodes, "num_nodes")
     _check_range("hyperedge_index[1]", hyperedge_index[1], num_hyperedges, "num_hyperedges")
-    names, edge = _numbered(hyperedge_index[1], num_hyperedges)
+    names, edge = _numbered(hyperedge_index[1])
     node, edge = _sorted_memberships(hyperedge_index[0], edge, num_nodes)
     size = torch.bincount(edge)[edge]
     order = torch.argsort(size, stable=True)
     order = order[size[order] > 1]
-    node, edge = node[order], edge[order]
+    node = node[order]
+    edge = names[edge[order]]
     sizes, memberships = torch.unique_consecutive(size[order], return_counts=True)
     shapes = tuple((n // s, s) for s, n in zip(sizes.tolist(), memberships.tolist(), strict=True))
     share = torch.bincount(node, minlength=num_nodes).to(torch.get_default_dtype()).reciprocal()[node]
-    return Buckets(node, edge if names is None else names[edge], share, shapes, num_nodes, num_hyperedges)
+    return Buckets(node, edge, share, shapes, num_nodes, num_hyperedges)
 
 
 def group_over_time(data: TemporalHypergraph) -> Buckets:
@@ -100,15 +102,6 @@ def group_over_time(data: TemporalHypergraph) -> Buckets:
         num_nodes=data.num_times * data.num_nodes,
         num_hyperedges=data.num_hyperedges,
     )
-
-
-def among_members(groups: Buckets) -> tuple[Int[Tensor, " member"], Buckets]:
-    """Agents in any group of two or more, ascending, and the same groups among these alone.
-
-    Layers that leave everybody else alone need not touch them: ``h[members]`` goes with the groups returned.
-    """
-    members, node = torch.unique(groups.node, return_inverse=True)
-    return members, replace(groups, node=node, num_nodes=len(members))
 
 
 def weighted_share(groups: Buckets, weight: Float[Tensor, " edge"]) -> Float[Tensor, " nnz"]:
@@ -132,10 +125,9 @@ def weighted_share(groups: Buckets, weight: Float[Tensor, " edge"]) -> Float[Ten
     return of_membership / torch.where(total > 0, total, 1.0)[groups.node]
 
 
-def _numbered(edge: Tensor, num_hyperedges: int) -> tuple[Tensor | None, Tensor]:
-    # A count per group is no matter where groups are as many as memberships, but may not fit into memory where groups
-    # are named by large numbers: these are counted anew, and the names kept.
-    return (None, edge) if num_hyperedges <= len(edge) else torch.unique(edge, return_inverse=True)
+def _numbered(edge: Tensor) -> tuple[Tensor, Tensor]:
+    # Groups may be named by large numbers, of which a count per name would not fit into memory.
+    return torch.unique(edge, return_inverse=True)
 
 
 def _sorted_memberships(node: Tensor, edge: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
@@ -147,5 +139,7 @@ def _sorted_memberships(node: Tensor, edge: Tensor, num_nodes: int) -> tuple[Ten
 
 def _check_range(name: str, index: Tensor, size: int, bound: str) -> None:
     if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < size:
-        worst = int(index.max()) if int(index.max()) >= size else int(index.min())
+        worst = int(index.max())
+        if worst < size:
+            worst = int(index.min())
         raise ArgumentError(f"{name} holds {worst}, but {bound} is {size}; indices run from 0 to {size - 1}")

@@ -31,7 +31,8 @@ def comembers(data: TemporalHypergraph, until: int | None = None, *, chunk: int 
         index = index[:, (data.hyperedge_time < until)[index[1]]]
     one_way = _sorted_pairs(index, data.num_nodes, chunk)
     N = max(data.num_nodes, 1)
-    low, high = one_way // N, one_way % N
+    low = one_way // N
+    high = one_way % N
     keys = torch.cat([one_way, high * N + low]).sort().values
     return torch.stack([keys // N, keys % N])
 
@@ -45,24 +46,32 @@ def _sorted_pairs(index: Tensor, num_nodes: int, chunk: int) -> Tensor:
     _, counts = group.unique_consecutive(return_counts=True)
     ends = counts.cumsum(0).repeat_interleave(counts)
     partners = ends - torch.arange(agent.numel(), device=agent.device) - 1
-    found, pending, held = agent[:0], [], 0
-    for start, stop, skip, take in _slices(partners, chunk):
-        keys = _pair_keys(agent, partners, (start, stop, skip, take), num_nodes)
+    found = agent[:0]
+    pending: list[Tensor] = []
+    held = 0
+    for piece in _slices(partners, chunk):
+        keys = _pair_keys(agent, partners, piece, num_nodes)
         pending.append(keys.unique())
         held += pending[-1].numel()
         if held > max(chunk, found.numel()):
-            found, pending, held = torch.cat([found, *pending]).unique(), [], 0
+            found = torch.cat([found, *pending]).unique()
+            pending = []
+            held = 0
     return torch.cat([found, *pending]).unique()
 
 
 def _slices(partners: Tensor, chunk: int) -> list[tuple[int, int, int, int]]:
     total = partners.cumsum(0)
-    slices, done, everything = [], 0, int(total[-1])
+    slices: list[tuple[int, int, int, int]] = []
+    done = 0
+    everything = int(total[-1])
     while done < everything:
         stop_at = min(done + chunk, everything)
         start = int(torch.searchsorted(total, done, right=True))
         stop = int(torch.searchsorted(total, stop_at)) + 1
-        before = int(total[start - 1]) if start else 0
+        before = 0
+        if start:
+            before = int(total[start - 1])
         slices.append((start, stop, done - before, stop_at - done))
         done = stop_at
     return slices

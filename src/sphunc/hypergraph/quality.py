@@ -336,9 +336,11 @@ def _gap_sentences(data: TemporalHypergraph) -> list[str]:
     listed = ", ".join(names)
     if total > len(names):
         listed = f"{listed} and {total - len(names)} more"
-    verb = "time {} is missing" if total == 1 else "times {} are missing"
+    sentence = f"times {listed} are missing"
+    if total == 1:
+        sentence = f"time {listed} is missing"
     return [
-        f"{verb.format(listed)} between {show_time(data.times[0])} and {show_time(data.times[-1])}, whose other steps "
+        f"{sentence} between {show_time(data.times[0])} and {show_time(data.times[-1])}, whose other steps "
         "are equal: a gap counts as one step; add the missing times, or number the times anew if none was skipped"
     ]
 
@@ -400,10 +402,14 @@ def _shortened(sentences: list[str], rest: Callable[[int], str]) -> list[str]:
 
 
 def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count:,} cells"
+    if count == 1:
+        return "1 cell"
+    return f"{count:,} cells"
 
 
 def _and_more(count: int, what: str) -> str:
     if not count:
         return ""
-    return f" (and {count:,} more {what}{'s' if count > 1 else ''})"
+    if count > 1:
+        what += "s"
+    return f" (and {count:,} more {what})"

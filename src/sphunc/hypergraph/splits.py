@@ -76,8 +76,10 @@ class Split:
 
     def __str__(self) -> str:
         parts = ", ".join(f"{part} {_span(getattr(self, part))}" for part in PARTS)
-        shared = " (validation = calibration)" if self.shared else ""
-        return f"origins (positions in times): {parts}; horizon {self.horizon}{shared}"
+        text = f"origins (positions in times): {parts}; horizon {self.horizon}"
+        if self.shared:
+            text += " (validation = calibration)"
+        return text
 
 
 @dataclass(frozen=True)
@@ -111,30 +113,53 @@ def time_split(
         gap: leave out the h - 1 origins between parts whose targets would lie after the next part begins.
     """
     _check_shares(shares)
-    step = horizon if gap else 1
-    origins = data.num_times - horizon
     least = least_times(max(horizon, 1), gap=gap)
     if horizon < 1 or data.num_times < least:
+        given = f"{data.num_times} times are"
+        if data.num_times == 1:
+            given = "1 time is"
         raise ArgumentError(
-            f"{data.num_times} {'time is' if data.num_times == 1 else 'times are'} too few to train, validate and "
-            f"test at horizon {horizon}; "
+            f"{given} too few to train, validate and test at horizon {horizon}; "
             f"give at least {least} times, or a horizon between 1 and {max((data.num_times - 1) // 3, 1)}"
         )
+    step = _step(horizon, gap)
+    origins = data.num_times - horizon
     apart = origins >= 3 * step + 1
-    sizes = _sizes(origins - (3 if apart else 2) * (step - 1), shares if apart else _merged(shares))
+    if not apart:
+        shares = [shares[0], shares[1] + shares[2], shares[3]]
+    sizes = _sizes(origins - (len(shares) - 1) * (step - 1), shares)
     starts = np.cumsum([0, *(size + step - 1 for size in sizes)]).tolist()
     parts = [tuple(range(start, start + size)) for start, size in zip(starts, sizes, strict=False)]
-    train, validation, calibration, test = parts if apart else (parts[0], parts[1], parts[1], parts[2])
-    return Split(train, validation, calibration, test, horizon)
+    if not apart:
+        parts.insert(1, parts[1])
+    return Split(*parts, horizon=horizon)
 
 
 def least_times(horizon: int = 1, *, gap: bool = True) -> int:
-    """Times that :func:`time_split` needs to train, validate and test so many steps ahead."""
-    return horizon + 2 * (horizon if gap else 1) + 1
+    """Times that :func:`time_split` needs to train, validate and test so many steps ahead.
+
+    Args:
+        horizon: steps ahead.
+        gap: whether origins between parts are left out.
+    """
+    return horizon + 2 * _step(horizon, gap) + 1
+
+
+def _step(horizon: int, gap: bool) -> int:
+    # From the last origin of a part to the first of the next one.
+    if gap:
+        return horizon
+    return 1
 
 
 def agent_split(data: TemporalHypergraph, *, shares: Sequence[float] = DEFAULT_SHARES, seed: int = 0) -> AgentSplit:
-    """Split the agents at random into four parts that share nobody."""
+    """Split the agents at random into four parts that share nobody.
+
+    Args:
+        data: N agents.
+        shares: of the agents, for train, validation, calibration and test.
+        seed: of the order in which agents are dealt out.
+    """
     return group_split(data, communities=list(range(data.num_nodes)), shares=shares, seed=seed)
 
 
@@ -154,10 +179,14 @@ def group_split(
         seed: of the order in which communities are dealt out.
     """
     _check_shares(shares)
-    labels = connected_agents(data) if communities is None else _encode(communities, data.num_nodes)
+    if communities is None:
+        labels = connected_agents(data)
+        how = "groups connect the agents into"
+    else:
+        labels = _encode(communities, data.num_nodes)
+        how = "communities has"
     sizes = np.bincount(labels)
     if len(sizes) < len(PARTS):
-        how = "groups connect the agents into" if communities is None else "communities has"
         raise ArgumentError(
             f"{how} {len(sizes)} communities, but four parts need at least 4; give more in communities="
         )
@@ -207,17 +236,14 @@ def _sizes(total: int, shares: Sequence[float]) -> list[int]:
     return [total - sum(later), *later]
 
 
-def _merged(shares: Sequence[float]) -> list[float]:
-    return [shares[0], shares[1] + shares[2], shares[3]]
-
-
 def _check_shares(shares: Sequence[float]) -> None:
     if len(shares) != len(PARTS) or min(shares) <= 0:
         raise ArgumentError(f"shares is {tuple(shares)}; give four positive numbers for {', '.join(PARTS)}")
 
 
 def _check_order(split: Split) -> None:
-    last, before = -1, ""
+    last = -1
+    before = ""
     for part in PARTS:
         origins = getattr(split, part)
         if not origins or list(origins) != sorted(set(origins)) or origins[0] < 0:
@@ -228,7 +254,8 @@ def _check_order(split: Split) -> None:
             raise ArgumentError(
                 f"{part} begins at origin {origins[0]}, but {before} ends at {last}; keep the time order"
             )
-        last, before = origins[-1], part
+        last = origins[-1]
+        before = part
 
 
 def _origins(data: TemporalHypergraph, part: str, labels: object) -> tuple[int, ...]:
@@ -242,4 +269,6 @@ def _origins(data: TemporalHypergraph, part: str, labels: object) -> tuple[int, 
 
 
 def _span(origins: tuple[int, ...]) -> str:
-    return str(origins[0]) if len(origins) == 1 else f"{origins[0]}-{origins[-1]}"
+    if len(origins) == 1:
+        return str(origins[0])
+    return f"{origins[0]}-{origins[-1]}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -63,11 +63,14 @@ class Summary:
     links: int
     links_kind: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the numbers as plain values that JSON takes."""
         return asdict(self)
 
     def __str__(self) -> str:
+        links = "none known"
+        if self.links_kind:
+            links = f"{self.links:,} {self.links_kind}"
         lines = {
             "agents": f"{self.agents:,}{_in_brackets(self.absent_agents, 'never seen')}"
             f"{_in_brackets(self.isolated_agents, 'in no group')}",
@@ -78,7 +81,7 @@ class Summary:
             "group size": f"{self.size_min} ... {self.size_max}, median {self.size_median:g}",
             "memberships": f"{self.memberships:,}",
             "outcome": _outcome_line(self),
-            "links": f"{self.links:,} {self.links_kind}" if self.links_kind else "none known",
+            "links": links,
         }
         return "\n".join([*(f"{name:<12} {text}" for name, text in lines.items()), *_class_table(self)])
 
@@ -86,9 +89,20 @@ class Summary:
 def summarise(data: TemporalHypergraph) -> Summary:
     """Count what is in ``data``."""
     size = data.hyperedge_size
-    seen = data.present
-    cells = int(seen.sum()) * data.num_features
+    present = data.present
+    cells = int(present.sum()) * data.num_features
     observed = int(data.x_mask.sum())
+    smallest, median, largest = _size_range(data.hyperedge_size)
+    outcome = "numbers"
+    if data.y is None:
+        outcome = "none"
+    elif data.class_names:
+        outcome = "classes"
+    links = 0
+    links_kind = data.influence_kind
+    if data.influence is not None:
+        links = data.influence.shape[1]
+        links_kind = links_kind or "known"
     return Summary(
         agents=data.num_nodes,
         times=data.num_times,
@@ -97,27 +111,29 @@ def summarise(data: TemporalHypergraph) -> Summary:
         features=data.num_features,
         groups=data.num_hyperedges,
         groups_per_time=tuple(torch.bincount(data.hyperedge_time, minlength=data.num_times).tolist()),
-        size_min=int(size.min()) if len(size) else 0,
-        size_median=float(size.double().quantile(0.5)) if 0 < len(size) < 2**24 else _median(size),
-        size_max=int(size.max()) if len(size) else 0,
+        size_min=smallest,
+        size_median=median,
+        size_max=largest,
         empty_groups=int((size == 0).sum()),
         memberships=data.num_memberships,
         missing_share=1 - observed / cells if cells else 0.0,
-        absent_share=1 - float(seen.double().mean()) if seen.numel() else 0.0,
-        absent_agents=int((~seen.any(0)).sum()),
+        absent_share=1 - float(present.double().mean()) if present.numel() else 0.0,
+        absent_agents=int((~present.any(0)).sum()),
         isolated_agents=data.num_nodes - int(data.hyperedge_index[0].unique().numel()),
-        outcome="none" if data.y is None else "classes" if data.class_names else "numbers",
+        outcome=outcome,
         outcome_share=float(data.y_mask.double().mean()) if data.y_mask.numel() else 0.0,
         classes=data.class_names,
         classes_per_time=_classes_per_time(data),
         outcome_names=data.outcome_names,
-        links=0 if data.influence is None else data.influence.shape[1],
-        links_kind=data.influence_kind if data.influence is None else data.influence_kind or "known",
+        links=links,
+        links_kind=links_kind,
     )
 
 
-def _median(size: Tensor) -> float:
-    return float(size.median()) if len(size) else 0.0
+def _size_range(size: Tensor) -> tuple[int, float, int]:
+    if not len(size):
+        return 0, 0.0, 0
+    return int(size.min()), float(np.median(size.cpu().numpy())), int(size.max())
 
 
 def _classes_per_time(data: TemporalHypergraph) -> tuple[tuple[int, ...], ...]:
@@ -131,11 +147,17 @@ def _classes_per_time(data: TemporalHypergraph) -> tuple[tuple[int, ...], ...]:
 
 
 def _in_brackets(count: int, what: str) -> str:
-    return f" ({count:,} {what})" if count else ""
+    if not count:
+        return ""
+    return f" ({count:,} {what})"
 
 
 def _range(counts: tuple[int, ...]) -> str:
-    return f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} ... {max(counts):,}"
+    low = min(counts)
+    high = max(counts)
+    if low == high:
+        return f"{low:,}"
+    return f"{low:,} ... {high:,}"
 
 
 def _feature_line(summary: Summary) -> str:
@@ -148,8 +170,11 @@ def _feature_line(summary: Summary) -> str:
 def _outcome_line(summary: Summary) -> str:
     if summary.outcome == "none":
         return "none"
-    names = f" ({', '.join(summary.outcome_names[:CLASS_ROWS])})" if len(summary.outcome_names) > 1 else ""
-    what = f"{len(summary.classes)} classes" if summary.classes else f"numbers{names}"
+    what = "numbers"
+    if summary.classes:
+        what = f"{len(summary.classes)} classes"
+    elif len(summary.outcome_names) > 1:
+        what += f" ({', '.join(summary.outcome_names[:CLASS_ROWS])})"
     return f"{what}, known for {summary.outcome_share:.1%} of times and agents"
 
 
@@ -162,6 +187,10 @@ def _class_table(summary: Summary) -> list[str]:
     for i, name in enumerate(names):
         counts = [row[i] for row in summary.classes_per_time]
         shown = " ".join(f"{count:>6,}" for count in counts[:CLASS_ROWS])
-        lines.append(f"{name:<{width}}  {shown}{' ...' if len(counts) > CLASS_ROWS else ''}")
+        if len(counts) > CLASS_ROWS:
+            shown += " ..."
+        lines.append(f"{name:<{width}}  {shown}")
     rest = len(summary.classes) - len(names)
-    return [*lines, f"... and {rest} more classes"] if rest else lines
+    if rest:
+        lines.append(f"... and {rest} more classes")
+    return lines

@@ -108,7 +108,12 @@ class TemporalHypergraph:
         return _derive(self, {name: value.to(device) for name, value in tensors(self).items()})
 
     def window(self, start: int, stop: int) -> TemporalHypergraph:
-        """Return the times ``start <= t < stop`` (indices) with the groups that met then; agents all stay."""
+        """Return the times ``start <= t < stop`` (indices) with the groups that met then; agents all stay.
+
+        Args:
+            start: index of the first time.
+            stop: index after the last one.
+        """
         if not 0 <= start < stop <= self.num_times:
             raise ArgumentError(
                 f"window({start}, {stop}) is outside the {self.num_times} times of the data; "
@@ -158,8 +163,14 @@ class TemporalHypergraph:
         return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
     def __repr__(self) -> str:
-        outcome = "no outcome" if self.y is None else f"{self.num_classes} classes" if self.class_names else "numbers"
-        links = "" if self.influence is None else f", {self.influence.shape[1]} {self.influence_kind} links"
+        outcome = "numbers"
+        if self.y is None:
+            outcome = "no outcome"
+        elif self.class_names:
+            outcome = f"{self.num_classes} classes"
+        links = ""
+        if self.influence is not None:
+            links = f", {self.influence.shape[1]} {self.influence_kind} links"
         return (
             f"TemporalHypergraph({self.num_nodes} agents, {self.num_times} times, {self.num_hyperedges} groups, "
             f"{self.num_memberships} memberships, {self.num_features} features, {outcome}{links})"
@@ -178,11 +189,15 @@ def _outcome_names(data: TemporalHypergraph) -> tuple[str, ...]:
     # Names of numbers that are replaced by classes, or taken away, have nothing left to name.
     if not isinstance(data.y, Tensor) or data.y.ndim < 3 or data.class_names:
         return ()
+    if data.outcome_names:
+        return data.outcome_names
     K = data.y.shape[-1]
-    return data.outcome_names or (("outcome",) if K == 1 else tuple(f"outcome_{k + 1}" for k in range(K)))
+    if K == 1:
+        return ("outcome",)
+    return tuple(f"outcome_{k + 1}" for k in range(K))
 
 
-def _derive(data: TemporalHypergraph, changes: Mapping[str, Any]) -> TemporalHypergraph:
+def _derive(data: TemporalHypergraph, changes: Mapping[str, object]) -> TemporalHypergraph:
     # A part of valid data is valid: going round __post_init__ keeps windows free of a full pass over the values.
     derived = copy.copy(data)
     for name, value in changes.items():
@@ -194,16 +209,19 @@ def _keep_hyperedges(data: TemporalHypergraph, kept: Tensor) -> dict[str, Any]:
     new_index = torch.cumsum(kept, 0) - 1
     members = kept[data.hyperedge_index[1]]
     nodes, edges = data.hyperedge_index[:, members]
+    weight = data.incidence_weight
+    if weight is not None:
+        weight = weight[members]
     return {
         "hyperedge_index": torch.stack([nodes, new_index[edges]]),
         "hyperedge_time": data.hyperedge_time[kept],
         "num_hyperedges": int(kept.sum()),
         "hyperedge_ids": tuple(data.hyperedge_ids[i] for i in kept.nonzero().flatten().tolist()),
-        "incidence_weight": None if data.incidence_weight is None else data.incidence_weight[members],
+        "incidence_weight": weight,
     }
 
 
-def _same(mine: Any, theirs: Any) -> bool:
+def _same(mine: object, theirs: object) -> bool:
     if isinstance(mine, Tensor) and isinstance(theirs, Tensor):
         return mine.dtype == theirs.dtype and torch.equal(mine, theirs)
     return type(mine) is type(theirs) and bool(mine == theirs)

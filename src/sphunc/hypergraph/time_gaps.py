@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ SATURDAY = 5
 SHOWN = 5  # missing times that the sentence names
 
 
-def missing_times(times: Sequence[Any]) -> tuple[list[str], int]:
+def missing_times(times: Sequence[object]) -> tuple[list[str], int]:
     """Return the names of the first missing times of a regular calendar, and how many are missing in all.
 
     A calendar is regular if its smallest step is at least half of all its steps and the others are multiples of it:
@@ -33,8 +32,8 @@ def missing_times(times: Sequence[Any]) -> tuple[list[str], int]:
     """
     if len(times) < 3:
         return [], 0
-    if all(isinstance(time, (int, np.integer)) for time in times):
-        numbers = [int(time) for time in times]
+    numbers = [int(time) for time in times if isinstance(time, (int, np.integer))]
+    if len(numbers) == len(times):
         return _missing(numbers, str, fewest=1)
     moments = [iso_moment(time) for time in times]
     if any(moment is None for moment in moments):
@@ -42,7 +41,9 @@ def missing_times(times: Sequence[Any]) -> tuple[list[str], int]:
     days = [moment for moment in moments if moment is not None and not isinstance(moment, datetime)]
     if len(days) < len(moments):
         instants = [moment for moment in moments if isinstance(moment, datetime)]
-        return _missing_instants(instants) if len(instants) == len(moments) else ([], 0)
+        if len(instants) < len(moments):
+            return [], 0
+        return _missing_instants(instants)
     if _keeps_day_of_month(days):
         months = [12 * day.year + day.month - 1 for day in days]
         return _missing(months, lambda month: f"{month // 12:04d}-{month % 12 + 1:02d}", fewest=1)
@@ -52,7 +53,7 @@ def missing_times(times: Sequence[Any]) -> tuple[list[str], int]:
     return _missing([day.toordinal() for day in days], _day_name, fewest=1)
 
 
-def _missing(places: Sequence[int], name: Any, fewest: int) -> tuple[list[str], int]:
+def _missing(places: Sequence[int], name: Callable[[int], str], fewest: int) -> tuple[list[str], int]:
     # places count the smallest unit of the calendar; name writes a place as a time
     steps = np.diff(np.asarray(places, dtype=object))
     step = min(steps)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ SHOWN = 6  # times that an error lists before it leaves some out
 MIDNIGHT = datetime.min.time()
 
 
-def resolve_time(label: object, times: Sequence[Any]) -> int:
+def resolve_time(label: object, times: Sequence[object]) -> int:
     """Return the position of the one time that ``label`` names.
 
     A label equals its time, or writes the same time in another way: a date or datetime for an ISO string and the other
@@ -62,13 +61,15 @@ def show_times(times: Sequence[object]) -> str:
 
 def _plain(label: object) -> object:
     # numpy and torch scalars as the Python values that tables hold; dates of numpy may be finer than Python's
-    if isinstance(label, np.datetime64):
-        is_day = np.datetime_data(label.dtype)[0] == "D"
-        return label.item() if is_day else label.astype("datetime64[us]").item()
-    return plain_scalar(label)
+    if not isinstance(label, np.datetime64):
+        return plain_scalar(label)
+    unit = "us"
+    if np.datetime_data(label.dtype)[0] == "D":
+        unit = "D"
+    return label.astype(f"datetime64[{unit}]").item()
 
 
-def _positions_of(label: object, times: Sequence[Any]) -> list[int]:
+def _positions_of(label: object, times: Sequence[object]) -> list[int]:
     equal = [position for position, time in enumerate(times) if _is_equal(time, label)]
     if equal:
         return equal
@@ -120,7 +121,7 @@ def _day(moment: date | datetime | None) -> date | None:
     return moment
 
 
-def _refusal(label: object, times: Sequence[Any]) -> str:
+def _refusal(label: object, times: Sequence[object]) -> str:
     found = f"{show_time(label)} is not a time of the data, whose times are {show_times(times)}"
     if _is_integer(label) and 0 <= int(label) < len(times):  # type: ignore[call-overload]
         named = show_time(times[int(label)])  # type: ignore[call-overload]

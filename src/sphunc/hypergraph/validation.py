@@ -33,7 +33,11 @@ def check(data: Any) -> None:
 
 
 def _check_types(data: Any) -> None:
-    outcome = torch.int64 if data.class_names else torch.float32
+    outcome = torch.float32
+    why_outcome = " (without class_names)"
+    if data.class_names:
+        outcome = torch.int64
+        why_outcome = " (with class_names)"
     for name, dtype in {**_DTYPES, "y": outcome}.items():
         value = getattr(data, name)
         if value is None and name in ("y", "influence", "incidence_weight"):
@@ -41,14 +45,18 @@ def _check_types(data: Any) -> None:
         if not isinstance(value, Tensor):
             raise ArgumentTypeError(f"{name} is a {type(value).__name__}; give a torch tensor of {dtype}")
         if value.dtype != dtype:
-            why = f" ({'with' if data.class_names else 'without'} class_names)" if name == "y" else ""
+            why = ""
+            if name == "y":
+                why = why_outcome
             raise ArgumentTypeError(f"{name} has dtype {value.dtype}; give {dtype}{why}, e.g. {name}.to({dtype})")
         if value.device != data.x.device:
             raise ArgumentTypeError(f"{name} is on {value.device}, but x is on {data.x.device}; move all to one device")
 
 
 def _check_shapes(data: Any) -> None:
-    T, N, F = len(data.times), data.num_nodes, len(data.feature_names)
+    T = len(data.times)
+    N = data.num_nodes
+    F = len(data.feature_names)
     expected: dict[str, tuple[int, ...]] = {
         "x": (T, N, F),
         "x_mask": (T, N, F),
@@ -57,7 +65,9 @@ def _check_shapes(data: Any) -> None:
         "hyperedge_time": (data.num_hyperedges,),
     }
     if data.y is not None:
-        expected["y"] = (T, N) if data.class_names else (T, N, _width(data.y))
+        expected["y"] = (T, N, _width(data.y))
+        if data.class_names:
+            expected["y"] = (T, N)
     if data.influence is not None:
         expected["influence"] = (2, _width(data.influence))
     if data.incidence_weight is not None:
@@ -72,7 +82,9 @@ def _check_shapes(data: Any) -> None:
 
 
 def _width(tensor: Tensor) -> int:
-    return tensor.shape[-1] if tensor.ndim else 0
+    if tensor.ndim == 0:
+        return 0
+    return tensor.shape[-1]
 
 
 def _check_names(data: Any) -> None:
@@ -142,7 +154,9 @@ def _check_values(data: Any) -> None:
     for t in range(len(data.times)):  # time by time, so that checking needs little memory beside the data
         _check_panel("x", data.x[t], data.x_mask[t], t)
         if data.y is not None:
-            mask = data.y_mask[t] if data.class_names else data.y_mask[t].unsqueeze(-1)
+            mask = data.y_mask[t]
+            if not data.class_names:
+                mask = mask.unsqueeze(-1)
             _check_panel("y", data.y[t], mask, t)
     if data.y is None and bool(data.y_mask.any()):
         raise ArgumentError("y_mask says that outcomes were observed, but y is None; give y, or a mask of False")

@@ -75,10 +75,13 @@ def _log_two_pi() -> Decimal:
     one = 10 ** (DIGITS + 10)
 
     def arc_cotangent(x: int) -> int:
-        term, total, k = one // x, 0, 0
+        term = one // x
+        total = 0
+        k = 0
         while term:
             total += (-1) ** k * (term // (2 * k + 1))
-            term, k = term // (x * x), k + 1
+            term //= x * x
+            k += 1
         return total
 
     with localcontext() as context:
@@ -90,6 +93,10 @@ def decimal_log_normalizer(dim: int, kappa: Decimal) -> Decimal:
     r"""log C_D by the Debye series in the decimal context of the caller, for D from ``SMALLEST_ANCHORED_DIM`` on.
 
     .. math:: \log C_D = \nu \log(\nu + s) - s + \tfrac12 \log s - \tfrac{D-1}2 \log 2\pi - \sum_k s^{-k} L_k(\nu^2/s^2)
+
+    Args:
+        dim: ambient dimension D.
+        kappa: concentration.
     """
     nu = Decimal(dim) / 2 - 1
     s = (nu * nu + kappa * kappa).sqrt()
@@ -104,7 +111,8 @@ def _near_zero(dim: int) -> tuple[float, Decimal]:
     Newton steps with the leading term of A, from the left: log C is concave, so that they end on the right of the zero
     and come down to it.
     """
-    nu, kappa = dim / 2 - 1, float(dim)
+    nu = dim / 2 - 1
+    kappa = float(dim)
     value = decimal_log_normalizer(dim, Decimal(kappa))
     while abs(value) > CLOSE:
         kappa += float(value) * (np.hypot(nu, kappa) + nu) / kappa
@@ -131,7 +139,13 @@ def _on_device(dim: int, device: torch.device) -> tuple[Tensor, ...]:
 
 
 def anchored(kappa: Tensor, dim: int, plain: Tensor) -> Tensor:
-    """log C at ``kappa`` (float64): from the anchor inside its window, ``plain`` elsewhere and for smaller ``dim``."""
+    """log C at ``kappa`` (float64): from the anchor inside its window, ``plain`` elsewhere and for smaller ``dim``.
+
+    Args:
+        kappa: concentrations, float64.
+        dim: ambient dimension D.
+        plain: log C by the plain formula, shaped as ``kappa``.
+    """
     if dim < SMALLEST_ANCHORED_DIM:
         return plain
     at = anchor(dim)

@@ -49,7 +49,8 @@ class AscendingPlan:
 def _moments(dim: int, kappa2: Decimal) -> list[Decimal]:
     """M_0 .. M_4 of the ascending series at kappa^2 = ``kappa2``, to about 100 digits."""
     numerator, denominator = kappa2.as_integer_ratio()
-    term, m = 1 << BITS, 0
+    term = 1 << BITS
+    m = 0
     sums = [0] * 5
     while term:
         for j in range(5):
@@ -62,8 +63,10 @@ def _moments(dim: int, kappa2: Decimal) -> list[Decimal]:
 def _cumulants(moments: list[Decimal]) -> tuple[Decimal, Decimal, Decimal, Decimal]:
     """First four derivatives of log M_0 along log kappa."""
     m1, m2, m3, m4 = (m / moments[0] for m in moments[1:])
-    c2, c3 = m2 - m1 * m1, m3 - 3 * m1 * m2 + 2 * m1**3
-    return m1, c2, c3, m4 - 4 * m1 * m3 - 3 * m2 * m2 + 12 * m1 * m1 * m2 - 6 * m1**4
+    c2 = m2 - m1 * m1
+    c3 = m3 - 3 * m1 * m2 + 2 * m1**3
+    c4 = m4 - 4 * m1 * m3 - 3 * m2 * m2 + 12 * m1 * m1 * m2 - 6 * m1**4
+    return m1, c2, c3, c4
 
 
 def _factors(dim: int, c2: float, k2: Decimal) -> dict[str, Decimal]:
@@ -72,7 +75,8 @@ def _factors(dim: int, c2: float, k2: Decimal) -> dict[str, Decimal]:
     g = moments[0].ln()
     t1, t2, t3, t4 = _cumulants(moments)
     grown = 1 + k2 / Decimal(c2)
-    log_grown, root = grown.ln(), grown.sqrt()
+    log_grown = grown.ln()
+    root = grown.sqrt()
     return {
         "kl": (t1 - g) / log_grown,
         "g": g / k2 * root,
@@ -86,7 +90,12 @@ def _factors(dim: int, c2: float, k2: Decimal) -> dict[str, Decimal]:
 
 @lru_cache(maxsize=64)
 def ascending_plan(dim: int, stop: float) -> AscendingPlan:
-    """Build the polynomials of dimension ``dim`` for kappa <= ``stop``: some tens of milliseconds, once."""
+    """Build the polynomials of dimension ``dim`` for kappa <= ``stop``: some tens of milliseconds, once.
+
+    Args:
+        dim: ambient dimension D.
+        stop: largest concentration that the polynomials must take.
+    """
     nu = dim / 2 - 1
     c2 = 4 * (nu + 1) * math.sqrt(nu + 2)
     span = math.log1p(stop * stop / c2)

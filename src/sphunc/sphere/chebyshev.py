@@ -60,14 +60,24 @@ def from_unit_interval(monomials: np.ndarray) -> np.ndarray:
 
 
 def economise(coefficients: np.ndarray, scale: float) -> tuple[float, ...]:
-    """Drop the Chebyshev tail below ``TAIL * scale`` and return monomials in y, lowest first."""
+    """Drop the Chebyshev tail below ``TAIL * scale`` and return monomials in y, lowest first.
+
+    Args:
+        coefficients: of a Chebyshev series on [-1, 1], lowest first.
+        scale: size of the function; the tail is small against it.
+    """
     kept = np.flatnonzero(np.abs(coefficients) > TAIL * scale)
-    degree = int(kept[-1]) if len(kept) else 0
+    degree = int(kept.max(initial=0))
     return tuple(float(c) for c in chebyshev.cheb2poly(coefficients[: degree + 1]))
 
 
 def horner(coefficients: Sequence[Tensor], y: Tensor) -> Tensor:
-    """Evaluate a polynomial with 0-dimensional coefficient tensors, lowest first; one fused pass per degree."""
+    """Evaluate a polynomial with 0-dimensional coefficient tensors, lowest first; one fused pass per degree.
+
+    Args:
+        coefficients: 0-dimensional tensors, lowest first.
+        y: where the polynomial is evaluated, any shape.
+    """
     if len(coefficients) == 1:
         return coefficients[0].expand_as(y).clone()
     value = torch.addcmul(coefficients[-2], coefficients[-1], y)

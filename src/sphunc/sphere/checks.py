@@ -34,9 +34,20 @@ def check_dim(dim: object) -> int:
 
 
 def as_kappa(kappa: object, like: Tensor | None = None, *, name: str = "kappa", validate: bool = True) -> Tensor:
-    """Take a concentration: a floating tensor, or a number (float64, or the type and device of ``like``)."""
+    """Take a concentration: a floating tensor, or a number (float64, or the type and device of ``like``).
+
+    Args:
+        kappa: what was given.
+        like: tensor with the type and device that a number takes.
+        name: of the argument, for the error.
+        validate: whether to check the values.
+    """
     if isinstance(kappa, (int, float)) and not isinstance(kappa, bool):
-        dtype, device = (torch.float64, None) if like is None else (like.dtype, like.device)
+        dtype = torch.float64
+        device = None
+        if like is not None:
+            dtype = like.dtype
+            device = like.device
         largest = torch.finfo(dtype).max
         if largest < kappa <= MAX_KAPPA:
             raise ArgumentError(
@@ -46,18 +57,18 @@ def as_kappa(kappa: object, like: Tensor | None = None, *, name: str = "kappa", 
         kappa = torch.tensor(float(kappa), dtype=dtype, device=device)
     tensor = check_floating(kappa, name)
     if validate:
-        check_range(
-            tensor,
-            name,
-            0.0,
-            min(MAX_KAPPA, torch.finfo(tensor.dtype).max),
-            "Concentrations are finite numbers in [0, 1e150]",
-        )
+        largest = min(MAX_KAPPA, torch.finfo(tensor.dtype).max)
+        check_range(tensor, name, 0.0, largest, "Concentrations are finite numbers in [0, 1e150]")
     return tensor
 
 
 def check_floating(value: object, name: str) -> Tensor:
-    """Take a tensor of a floating type."""
+    """Take a tensor of a floating type.
+
+    Args:
+        value: what was given.
+        name: of the argument, for the error.
+    """
     if not isinstance(value, Tensor):
         raise ArgumentTypeError(
             f"{name} must be a torch.Tensor of a floating type; got {type(value).__name__}. Use torch.as_tensor."
@@ -68,7 +79,15 @@ def check_floating(value: object, name: str) -> Tensor:
 
 
 def check_range(value: Tensor, name: str, low: float, high: float, allowed: str) -> None:
-    """Refuse entries outside [low, high], and NaN; a meta tensor has no entries to refuse."""
+    """Refuse entries outside [low, high], and NaN; a meta tensor has no entries to refuse.
+
+    Args:
+        value: numbers of any shape.
+        name: of the argument, for the error.
+        low: smallest value that is allowed.
+        high: largest one.
+        allowed: sentence that says what is allowed, and why.
+    """
     if value.numel() == 0 or value.is_meta:
         return
     smallest, largest = torch.aminmax(value.detach())
@@ -94,7 +113,13 @@ def check_same_kind(**tensors: Tensor) -> None:
 
 
 def check_directions(value: object, name: str, *, validate: bool = True) -> Tensor:
-    """Take unit vectors along the last axis, of length at least 2."""
+    """Take unit vectors along the last axis, of length at least 2.
+
+    Args:
+        value: what was given.
+        name: of the argument, for the error.
+        validate: whether to check the lengths.
+    """
     tensor = check_floating(value, name)
     if tensor.ndim == 0 or tensor.shape[-1] < 2:
         raise ArgumentError(
@@ -167,4 +192,6 @@ def _first(bad: Tensor) -> tuple[int, ...]:
 
 
 def _subscript(index: tuple[int, ...]) -> str:
-    return f"[{', '.join(map(str, index))}]" if index else ""
+    if not index:
+        return ""
+    return f"[{', '.join(map(str, index))}]"

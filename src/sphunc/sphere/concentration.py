@@ -39,13 +39,18 @@ class _Concentration(torch.autograd.Function):
     @staticmethod
     def forward(given: Tensor, dim: int, is_gap: bool) -> Tensor:
         value = given.double()
-        resultant, gap = (1 - value, value) if is_gap else (value, 1 - value)
-        return _solve(resultant, gap, dim).to(given.dtype)
+        if is_gap:
+            kappa = _solve(1 - value, value, dim)
+        else:
+            kappa = _solve(value, 1 - value, dim)
+        return kappa.to(given.dtype)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Tensor, int, bool], output: Tensor) -> None:
         _, ctx.dim, is_gap = inputs
-        ctx.sign = -1 if is_gap else 1
+        ctx.sign = 1
+        if is_gap:
+            ctx.sign = -1
         ctx.save_for_backward(output)
 
     @staticmethod
@@ -54,7 +59,7 @@ class _Concentration(torch.autograd.Function):
         return ctx.sign * grads[0] / radial(kappa, ctx.dim, "A1"), None, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+    def vmap(info: object, in_dims: tuple[int | None, ...], *args: Any) -> tuple[object, int | None]:
         return _Concentration.apply(*args), in_dims[0]
 
 
@@ -64,13 +69,15 @@ def concentration_from_resultant(resultant: Tensor, dim: int, *, validate: bool 
     Args:
         resultant: R in [0, 1), any shape. R = 1 means that all observations coincide: no finite kappa.
         dim: ambient dimension D.
+        validate: whether to check the values of ``resultant``.
 
     As accurate as R itself allows: near 1 the digits are in 1 - R, see :func:`concentration_from_gap`.
 
     >>> concentration_from_resultant(torch.tensor(0.5, dtype=torch.float64), 3)
     tensor(1.7968, dtype=torch.float64)
     """
-    given, dim = check_floating(resultant, "resultant"), check_dim(dim)
+    given = check_floating(resultant, "resultant")
+    dim = check_dim(dim)
     if validate:
         allowed = "Mean resultant lengths lie in [0, 1); at 1 all observations coincide and kappa is infinite"
         check_range(given, "resultant", 0.0, _below_one(given.dtype), allowed)
@@ -84,8 +91,10 @@ def concentration_from_gap(gap: Tensor, dim: int, *, validate: bool = True) -> F
     Args:
         gap: 1 - R in (0, 1], any shape, as :func:`~sphunc.sphere.geometry.weighted_mean_direction` computes it.
         dim: ambient dimension D.
+        validate: whether to check the values of ``gap``.
     """
-    given, dim = check_floating(gap, "gap"), check_dim(dim)
+    given = check_floating(gap, "gap")
+    dim = check_dim(dim)
     if validate:
         allowed = "1 - R lies in [1e-140, 1]; at 0 all observations coincide and kappa is infinite"
         check_range(given, "gap", SMALLEST_GAP, 1.0, allowed)

@@ -118,12 +118,17 @@ def debye_plan(nu: float, start: float) -> DebyePlan:
 
     T is the series of A, V and W and X those of A', A'' and A'''; S that of log I. For ``start = 0`` also
     S~ = (S(1) - S(p)) / (1 - p) and Q = (1 + p) T - S~, which make the entropy exact down to kappa = 0.
+
+    Args:
+        nu: order :math:`\nu = D/2 - 1`.
+        start: smallest concentration that the polynomials must take.
     """
     s0 = math.hypot(nu, start)
     ratio2 = (nu / s0) ** 2
     n_table, l_table = _wide_tables()
     degree = np.arange(3 * TERMS + 4, dtype=Wide)
-    T, S = _in_x(n_table, nu, s0), _in_x(l_table, nu, s0)
+    T = _in_x(n_table, nu, s0)
+    S = _in_x(l_table, nu, s0)
     V = T - 2 * _times_square(T, ratio2) + degree * T - _times_square(degree * T, ratio2)
     W = (2 + degree) * V
     X = (4 + degree) * W

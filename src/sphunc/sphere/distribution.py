@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -61,18 +62,26 @@ class VonMisesFisher(Distribution):
     has_rsample = True
 
     def __init__(self, mu: Tensor, kappa: Tensor | float, validate_args: bool | None = None):
-        validate = Distribution._validate_args if validate_args is None else validate_args
+        validate = Distribution._validate_args
+        if validate_args is not None:
+            validate = validate_args
         mu = check_directions(mu, "mu", validate=validate)
         kappa = as_kappa(kappa, mu, validate=validate)
         check_same_kind(mu=mu, kappa=kappa)
         batch = check_broadcast(mu=mu.shape[:-1], kappa=kappa.shape)
-        self.mu, self.kappa = mu.expand(*batch, mu.shape[-1]), kappa.expand(batch)
+        self.mu = mu.expand(*batch, mu.shape[-1])
+        self.kappa = kappa.expand(batch)
         super().__init__(batch, mu.shape[-1:], validate_args=False)
         self._validate_args = validate
 
     @classmethod
     def fit(cls, x: Tensor, weights: Tensor | None = None) -> VonMisesFisher:
-        """The law of maximum likelihood of unit vectors ``[*batch, point, D]``, weighted by ``[*batch, point]``."""
+        """The law of maximum likelihood of unit vectors ``[*batch, point, D]``, weighted by ``[*batch, point]``.
+
+        Args:
+            x: unit vectors, ``[*batch, point, D]``.
+            weights: non-negative, ``[*batch, point]``; None weighs equally.
+        """
         mean, gap = weighted_mean_direction(x, weights)
         return cls(mean, concentration_from_gap(gap, x.shape[-1]))
 
@@ -94,28 +103,46 @@ class VonMisesFisher(Distribution):
     @property
     def variance(self) -> Tensor:
         r"""Variance of each coordinate, :math:`\frac{A}{\kappa}(1 - \mu_i^2) + A'\mu_i^2`."""
-        A, gap, slope = (radial(self.kappa, self.dim, name) for name in ("A", "gap", "A1"))
+        A = radial(self.kappa, self.dim, "A")
+        gap = radial(self.kappa, self.dim, "gap")
+        slope = radial(self.kappa, self.dim, "A1")
         across = (gap * (1 + A) - slope) / (self.dim - 1)
         return across.unsqueeze(-1) + (slope - across).unsqueeze(-1) * self.mu.square()
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> VonMisesFisher:
-        """The same law with a larger batch shape; shares memory."""
+    def expand(self, batch_shape: Sequence[int], _instance: VonMisesFisher | None = None) -> VonMisesFisher:
+        """The same law with a larger batch shape; shares memory.
+
+        Args:
+            batch_shape: the new batch shape, to which the present one broadcasts.
+            _instance: as torch's distributions pass it to subclasses.
+        """
         new: Any = self._get_checked_instance(VonMisesFisher, _instance)
         batch = torch.Size(batch_shape)
-        new.mu, new.kappa = self.mu.expand(*batch, self.dim), self.kappa.expand(batch)
+        new.mu = self.mu.expand(*batch, self.dim)
+        new.kappa = self.kappa.expand(batch)
         Distribution.__init__(new, batch, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 
-    def rsample(self, sample_shape: Any = (), *, generator: torch.Generator | None = None) -> Tensor:
-        """Samples ``[*sample_shape, *batch, D]`` with gradients in both arguments; None is torch's own generator."""
+    def rsample(self, sample_shape: Sequence[int] = (), *, generator: torch.Generator | None = None) -> Tensor:
+        """Samples ``[*sample_shape, *batch, D]`` with gradients in both arguments; None is torch's own generator.
+
+        Args:
+            sample_shape: shape of the samples of each law.
+            generator: source of randomness.
+        """
         check_generator(generator)
         shape = torch.Size(sample_shape)
         x = rsample_vmf(self.mu.reshape(-1, self.dim), self.kappa.reshape(-1), shape.numel(), generator)
         return x.reshape(shape + self.batch_shape + self.event_shape)
 
-    def sample(self, sample_shape: Any = (), *, generator: torch.Generator | None = None) -> Tensor:
-        """Samples ``[*sample_shape, *batch, D]`` without gradients."""
+    def sample(self, sample_shape: Sequence[int] = (), *, generator: torch.Generator | None = None) -> Tensor:
+        """Samples ``[*sample_shape, *batch, D]`` without gradients.
+
+        Args:
+            sample_shape: shape of the samples of each law.
+            generator: source of randomness; None is torch's own.
+        """
         with torch.no_grad():
             return self.rsample(sample_shape, generator=generator)
 

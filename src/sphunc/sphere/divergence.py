@@ -20,13 +20,18 @@ _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def bregman(kappa1: Float[Tensor, "*first"], kappa2: Float[Tensor, "*second"], dim: int) -> Float[Tensor, "*both"]:
-    """The divergence B(kappa1, kappa2) of float64 concentrations; differentiable, each branch fed what it can take."""
+    """The divergence B(kappa1, kappa2) of float64 concentrations; differentiable, each branch fed what it can take.
+
+    Args:
+        kappa1: concentrations at which the tangent is taken.
+        kappa2: concentrations at which the gap to it is measured; both broadcast.
+        dim: ambient dimension D.
+    """
     kappa1, kappa2 = torch.broadcast_tensors(kappa1, kappa2)
     reach = NEAR * torch.maximum(kappa1, kappa2).clamp(min=dim / 2).detach()
-    near = (kappa2 - kappa1).abs() <= reach
-    return torch.where(
-        near, _integral(kappa1, kappa1 + (kappa2 - kappa1).clamp(-reach, reach), dim), _far(kappa1, kappa2, dim)
-    )
+    step = kappa2 - kappa1
+    close = _integral(kappa1, kappa1 + step.clamp(-reach, reach), dim)
+    return torch.where(step.abs() <= reach, close, _far(kappa1, kappa2, dim))
 
 
 def _integral(kappa1: Tensor, kappa2: Tensor, dim: int) -> Tensor:

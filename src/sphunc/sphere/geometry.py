@@ -46,26 +46,26 @@ def _sinc_of_square(q: Tensor) -> Tensor:
 def normalize(x: Tensor, *, validate: bool = True) -> Float[Tensor, "*batch dim"]:
     """Scale vectors to length 1; a zero, infinite or NaN vector has no direction and is refused.
 
+    Args:
+        x: vectors of any length but 0, ``[*batch, D]``.
+        validate: whether to refuse vectors without a direction.
+
     >>> normalize(torch.tensor([3.0, 4.0]))
     tensor([0.6000, 0.8000])
     """
     x = check_floating(x, "x")
     largest = torch.linalg.vector_norm(x.detach(), ord=math.inf, dim=-1, keepdim=True)
     if validate:
-        tiny, huge = torch.finfo(x.dtype).tiny, torch.finfo(x.dtype).max
-        check_range(
-            largest.squeeze(-1),
-            "the largest coordinate of x",
-            tiny,
-            huge,
-            "A direction needs a finite vector other than 0",
-        )
+        limits = torch.finfo(x.dtype)
+        allowed = "A direction needs a finite vector other than 0"
+        check_range(largest.squeeze(-1), "the largest coordinate of x", limits.tiny, limits.max, allowed)
     scaled = x / largest
     return scaled / torch.linalg.vector_norm(scaled, dim=-1, keepdim=True)
 
 
 def _pair(x: Tensor, y: Tensor, validate: bool) -> tuple[Tensor, Tensor]:
-    x, y = check_directions(x, "x", validate=validate), check_directions(y, "y", validate=validate)
+    x = check_directions(x, "x", validate=validate)
+    y = check_directions(y, "y", validate=validate)
     check_same_dim(x=x, y=y)
     check_same_kind(x=x, y=y)
     check_broadcast(x=x.shape[:-1], y=y.shape[:-1])
@@ -77,9 +77,16 @@ def angle(x: Tensor, y: Tensor, *, validate: bool = True) -> Float[Tensor, "*bat
 
     Accurate to rounding at every angle, where arccos of the inner product loses half the digits near 0 and pi. The
     gradient is a unit tangent; at equal and at antipodal points, where there is none, it is 0.
+
+    Args:
+        x: unit vectors, ``[*batch, D]``.
+        y: unit vectors; both broadcast.
+        validate: whether to check the values of the arguments.
     """
     x, y = _pair(x, y, validate)
-    return 2 * torch.atan2(torch.linalg.vector_norm(x - y, dim=-1), torch.linalg.vector_norm(x + y, dim=-1))
+    difference = torch.linalg.vector_norm(x - y, dim=-1)
+    total = torch.linalg.vector_norm(x + y, dim=-1)
+    return 2 * torch.atan2(difference, total)
 
 
 def exp_map(x: Tensor, step: Tensor, *, validate: bool = True) -> Float[Tensor, "*batch dim"]:
@@ -87,8 +94,14 @@ def exp_map(x: Tensor, step: Tensor, *, validate: bool = True) -> Float[Tensor, 
 
     Smooth in ``step`` to every order, zero steps included. ``step`` must be orthogonal to ``x``;
     :func:`to_tangent` makes it so.
+
+    Args:
+        x: unit vectors, ``[*batch, D]``.
+        step: tangent vectors v at ``x``, ``[*batch, D]``.
+        validate: whether to check the values of the arguments.
     """
-    x, step = check_directions(x, "x", validate=validate), check_floating(step, "step")
+    x = check_directions(x, "x", validate=validate)
+    step = check_floating(step, "step")
     check_same_dim(x=x, step=step)
     check_same_kind(x=x, step=step)
     check_broadcast(x=x.shape[:-1], step=step.shape[:-1])
@@ -100,7 +113,9 @@ def exp_map(x: Tensor, step: Tensor, *, validate: bool = True) -> Float[Tensor, 
 
 
 def _check_tangent(x: Tensor, step: Tensor) -> None:
-    tolerance = 1e-6 if x.dtype == torch.float64 else 1e-3
+    tolerance = 1e-3
+    if x.dtype == torch.float64:
+        tolerance = 1e-6
     along = (x * step).sum(-1).abs() / (1 + torch.linalg.vector_norm(step, dim=-1))
     allowed = (
         f"step must be tangent, |x . step| <= {tolerance:g} (1 + |step|); project it with sphunc.sphere.to_tangent"
@@ -109,8 +124,15 @@ def _check_tangent(x: Tensor, step: Tensor) -> None:
 
 
 def to_tangent(x: Tensor, v: Tensor, *, validate: bool = True) -> Float[Tensor, "*batch dim"]:
-    r"""Project vectors on the tangent space at ``x``, :math:`v - (x \cdot v)\,x`."""
-    x, v = check_directions(x, "x", validate=validate), check_floating(v, "v")
+    r"""Project vectors on the tangent space at ``x``, :math:`v - (x \cdot v)\,x`.
+
+    Args:
+        x: unit vectors, ``[*batch, D]``.
+        v: vectors to project, ``[*batch, D]``.
+        validate: whether to check the values of the arguments.
+    """
+    x = check_directions(x, "x", validate=validate)
+    v = check_floating(v, "v")
     check_same_dim(x=x, v=v)
     check_same_kind(x=x, v=v)
     check_broadcast(x=x.shape[:-1], v=v.shape[:-1])
@@ -123,6 +145,11 @@ def log_map(x: Tensor, y: Tensor, *, validate: bool = True) -> Float[Tensor, "*b
     .. math:: \log_x y = \frac{\theta}{\sin\theta}\,[(y - x) + 2 h x], \qquad h = \sin^2(\theta/2) = |x - y|^2/4
 
     Antipodal points are refused: every direction leads there. Gradients are finite everywhere else.
+
+    Args:
+        x: unit vectors, ``[*batch, D]``.
+        y: unit vectors; both broadcast.
+        validate: whether to check the values of the arguments.
     """
     x, y = _pair(x, y, validate)
     h = (x - y).square().sum(-1, keepdim=True) / 4
@@ -130,8 +157,10 @@ def log_map(x: Tensor, y: Tensor, *, validate: bool = True) -> Float[Tensor, "*b
     if validate:
         _refuse_antipodes(rest.detach().squeeze(-1))
     small = h < SERIES_BELOW
-    far, near = torch.where(small, 0.5, h), torch.where(small, 0.5, rest)
-    stretch = torch.where(small, _series(_ARC, torch.where(small, h, 0.0)), _arc_over_sine(far, near))
+    # Each form is given only what it can take: the series small h, the quotient the others.
+    by_series = _series(_ARC, torch.where(small, h, 0.0))
+    by_quotient = _arc_over_sine(torch.where(small, 0.5, h), torch.where(small, 0.5, rest))
+    stretch = torch.where(small, by_series, by_quotient)
     return stretch * ((y - x) + 2 * h * x)
 
 
@@ -161,17 +190,22 @@ def weighted_mean_direction(
     Args:
         x: unit vectors ``[*batch, point, D]``.
         weights: non-negative ``[*batch, point]``; None weighs equally.
+        validate: whether to check the values of the arguments.
     """
     x = check_directions(x, "x", validate=validate)
     if x.ndim < 2 or x.shape[-2] == 0:
         raise ArgumentError(f"x must hold at least one point, shape [*batch, point, D]; got shape {tuple(x.shape)}.")
-    weights = torch.ones_like(x[..., 0]) if weights is None else _check_weights(x, weights, validate)
+    if weights is None:
+        weights = torch.ones_like(x[..., 0])
+    else:
+        weights = _check_weights(x, weights, validate)
     share = (weights / weights.sum(-1, keepdim=True)).unsqueeze(-1)
     total = (share * x).sum(-2)
     if validate:
         _check_resultant(total.detach())
     mean = normalize(total, validate=False)
-    gap = (share.squeeze(-1) * (x - mean.unsqueeze(-2)).square().sum(-1)).sum(-1) / 2
+    squared_distance = (x - mean.unsqueeze(-2)).square().sum(-1)
+    gap = (share.squeeze(-1) * squared_distance).sum(-1) / 2
     return mean, gap
 
 

@@ -67,9 +67,16 @@ def evaluate(kappa: Tensor, dim: int, *names: str) -> list[Tensor]:
     """Values of several quantities at the same concentrations, without autograd; dtype and shape of ``kappa``.
 
     The arithmetic is float64. On a CPU it runs in pieces of ``CHUNK``; elsewhere in one launch, without a host sync.
+
+    Args:
+        kappa: concentrations, any floating type and shape.
+        dim: ambient dimension D.
+        *names: of the quantities, keys of ``QUANTITIES``.
     """
     flat = kappa.detach().reshape(-1)
-    size = CHUNK if flat.device.type == "cpu" else max(flat.numel(), 1)
+    size = max(flat.numel(), 1)
+    if flat.device.type == "cpu":
+        size = CHUNK
     if flat.numel() <= size:
         pieces = _evaluate_piece(flat.double(), dim, names)
         return [piece.to(kappa.dtype).reshape(kappa.shape) for piece in pieces]
@@ -91,10 +98,12 @@ class _Radial(torch.autograd.Function):
             (value,) = evaluate(kappa, dim, name)
             return value, value.new_empty(0)
         value, slope = evaluate(kappa, dim, name, quantity.slope)
-        return value, slope if quantity.sign > 0 else slope.neg_()
+        if quantity.sign < 0:
+            slope.neg_()
+        return value, slope
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Tensor, int, str, bool], output: tuple[Tensor, Tensor]) -> None:
         kappa, ctx.dim, ctx.name, _ = inputs
         ctx.mark_non_differentiable(output[1])
         ctx.save_for_backward(kappa, output[1])
@@ -110,13 +119,21 @@ class _Radial(torch.autograd.Function):
         return grads[0] * slope, None, None, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+    def vmap(info: object, in_dims: tuple[int | None, ...], *args: Any) -> tuple[object, object]:
         _, _, name, with_slope = args
-        carried = in_dims[0] if with_slope and QUANTITIES[name].slope else None
+        carried = None
+        if with_slope and QUANTITIES[name].slope:
+            carried = in_dims[0]
         return _Radial.apply(*args), (in_dims[0], carried)
 
 
 def radial(kappa: Tensor, dim: int, name: str) -> Tensor:
-    """A quantity of ``QUANTITIES`` at ``kappa``, differentiable; the arguments are not checked."""
+    """A quantity of ``QUANTITIES`` at ``kappa``, differentiable; the arguments are not checked.
+
+    Args:
+        kappa: concentrations, any floating type and shape.
+        dim: ambient dimension D.
+        name: of the quantity, a key of ``QUANTITIES``.
+    """
     with_slope = torch.is_grad_enabled() and kappa.requires_grad
     return _Radial.apply(kappa, dim, name, with_slope)[0]  # pyright: ignore[reportOptionalSubscript]

@@ -79,7 +79,9 @@ class _Debye(Region):
     """What ``Uniform`` and ``Tail`` share: A and its derivatives."""
 
     def __init__(self, kappa: Tensor, plan: DebyePlan, coefficients: Coefficients):
-        self.k, self.nu, self._coefficients = kappa, plan.nu, coefficients
+        self.k = kappa
+        self.nu = plan.nu
+        self._coefficients = coefficients
         self.s = torch.addcmul(_constant(plan.nu**2, kappa.device), kappa, kappa).sqrt_()
         above = self.s + self.nu
         inverse = (self.s * above).reciprocal_()
@@ -165,7 +167,8 @@ class Ascending(Region):
     """Small dimension, small concentration."""
 
     def __init__(self, kappa: Tensor, c2: float, span: float, coefficients: Coefficients):
-        self.k, self._coefficients = kappa, coefficients
+        self.k = kappa
+        self._coefficients = coefficients
         self.growth = kappa * kappa / c2
         self.log_growth = self.growth.log1p()
         self._y = self.log_growth * (2 / span) - 1
@@ -227,6 +230,10 @@ def cover(kappa: Tensor, dim: int) -> tuple[Region, ...]:
     """The regions that cover ``kappa`` (float64): one for large ``dim``, else (``Ascending``, ``Tail``).
 
     With two regions each is given only concentrations that it can take; :func:`select` picks between them.
+
+    Args:
+        kappa: concentrations, float64.
+        dim: ambient dimension D.
     """
     nu = dim / 2 - 1
     if dim >= SMALLEST_UNIFORM_DIM:
@@ -236,5 +243,12 @@ def cover(kappa: Tensor, dim: int) -> tuple[Region, ...]:
 
 
 def select(kappa: Tensor, values: tuple[Tensor, ...]) -> Tensor:
-    """Merge what :func:`cover`'s regions computed."""
-    return values[0] if len(values) == 1 else torch.where(kappa <= SWITCH, values[0], values[1])
+    """Merge what :func:`cover`'s regions computed.
+
+    Args:
+        kappa: concentrations, float64.
+        values: of each region, in the order of :func:`cover`.
+    """
+    if len(values) == 1:
+        return values[0]
+    return torch.where(kappa <= SWITCH, values[0], values[1])

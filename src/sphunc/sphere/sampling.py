@@ -40,7 +40,14 @@ TAYLOR_TERMS = ((4, 52), (16, 40), (64, 28), (256, 16))
 
 @dataclass(frozen=True)
 class Envelope:
-    """The proposal of one law: t0, 1 - t0, 1 - t0^2, all without cancellation; float64 ``[*batch]``."""
+    """The proposal of one law, all without cancellation; float64 ``[*batch]``.
+
+    Attributes:
+        n: D - 1.
+        t0: shift of the Moebius coordinate.
+        short: 1 - t0.
+        om: 1 - t0^2.
+    """
 
     n: int
     t0: Tensor
@@ -56,15 +63,26 @@ class Envelope:
         return (1 + z) - self.short * z
 
     def accepts(self, z: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Decide on proposals, one exponential variable each."""
+        """Decide on proposals, one exponential variable each.
+
+        Args:
+            z: proposed Moebius coordinates.
+            generator: source of randomness; None is torch's own.
+        """
         y = self.t0 * z
         threshold = self.n * (y.log1p() - y / (1 + y))
         return torch.empty_like(z).exponential_(generator=generator) >= threshold
 
 
 def envelope(kappa: Float[Tensor, "*batch"], dim: int) -> Envelope:
-    """The proposal for each concentration."""
-    n, k = dim - 1, kappa.detach().double()
+    """The proposal for each concentration.
+
+    Args:
+        kappa: concentrations, ``[*batch]``.
+        dim: ambient dimension D.
+    """
+    n = dim - 1
+    k = kappa.detach().double()
     b = n / (2 * k + torch.hypot(2 * k, torch.full_like(k, n)))
     return Envelope(n, (1 - b) / (1 + b), 2 * b / (1 + b), 4 * b / (1 + b).square())
 
@@ -75,6 +93,11 @@ def normal_source(
     """A function that fills contiguous tensors of this type and device with normal variables.
 
     float64 on a CPU takes numpy's ziggurat, seeded by 252 bits of ``generator``: less than half of torch's time.
+
+    Args:
+        dtype: of the tensors.
+        device: of the tensors.
+        generator: source of randomness; None is torch's own.
     """
     if dtype != torch.float64 or device.type != "cpu":
         return lambda values: values.normal_(generator=generator)
@@ -91,8 +114,16 @@ def _propose(like: Tensor, n: int, generator: torch.Generator | None) -> Tensor:
 
 
 def redraw_pending(z: Tensor, law: Envelope, accepted: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Redraw what was rejected until nothing is left, touching only what is left (CPU)."""
-    flat, pending = z.reshape(-1).clone(), (~accepted.reshape(-1)).nonzero().squeeze(-1)
+    """Redraw what was rejected until nothing is left, touching only what is left (CPU).
+
+    Args:
+        z: first proposals, ``[sample, law]``.
+        law: envelope of each entry, flattened.
+        accepted: where the first proposal was taken, shaped as ``z``.
+        generator: source of randomness; None is torch's own.
+    """
+    flat = z.reshape(-1).clone()
+    pending = (~accepted.reshape(-1)).nonzero().squeeze(-1)
     while len(pending):
         local = law.select(pending)
         proposal = _propose(local.t0, law.n, generator)
@@ -103,7 +134,14 @@ def redraw_pending(z: Tensor, law: Envelope, accepted: Tensor, generator: torch.
 
 
 def redraw_fixed(z: Tensor, law: Envelope, accepted: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Redraw what was rejected a fixed number of times, without asking the device anything."""
+    """Redraw what was rejected a fixed number of times, without asking the device anything.
+
+    Args:
+        z: first proposals, ``[sample, law]``.
+        law: envelope of each entry, shaped as ``z``.
+        accepted: where the first proposal was taken, shaped as ``z``.
+        generator: source of randomness; None is torch's own.
+    """
     for _ in range(FIXED_ROUNDS):
         proposal = _propose(z, law.n, generator)
         z = torch.where(accepted, z, proposal)
@@ -123,18 +161,24 @@ def _along(z0: Tensor, law: Envelope, generator: torch.Generator | None) -> tupl
 
 def _blocks(count: int, width: int, device: torch.device) -> list[slice]:
     """Pieces of the sample axis: a cacheful each on a CPU, one elsewhere."""
-    size = max(1, BLOCK // max(1, width)) if device.type == "cpu" else max(1, count)
+    size = max(1, count)
+    if device.type == "cpu":
+        size = max(1, BLOCK // max(1, width))
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def _fused(x: Tensor, mu: Tensor, law: Envelope, generator: torch.Generator | None) -> Tensor:
     """Fill ``x [sample, law, D]`` with samples x = a v + c mu of normals v; returns z. Large D: two passes in cache."""
-    fill, blocks = normal_source(x.dtype, x.device, generator), _blocks(len(x), mu.numel(), x.device)
+    fill = normal_source(x.dtype, x.device, generator)
+    blocks = _blocks(len(x), mu.numel(), x.device)
     along, length = torch.empty(2, *x.shape[:2], dtype=torch.float64, device=x.device)
     for piece in blocks:
         v = x[piece]
         fill(v)
-        along[piece] = (v.squeeze(1) @ mu[0]).unsqueeze(1) if len(mu) == 1 else (v * mu).sum(-1)
+        if len(mu) == 1:
+            along[piece] = (v.squeeze(1) @ mu[0]).unsqueeze(1)
+        else:
+            along[piece] = (v * mu).sum(-1)
         length[piece] = torch.linalg.vector_norm(v, dim=-1)
     z0 = along / length
     z, accepted = _along(z0, law, generator)
@@ -154,7 +198,8 @@ def _explicit(x: Tensor, mu: Tensor, law: Envelope, generator: torch.Generator |
     Here a normal vector may well be parallel to the mode to the rounding of float32, and z = v . mu / |v| would exceed
     1 by it: the mode is normalised again, and z comes from both legs of the right triangle, which keeps |z| <= 1.
     """
-    direction, v = mu.double(), torch.empty(x.shape, dtype=torch.float64, device=x.device)
+    v = torch.empty(x.shape, dtype=torch.float64, device=x.device)
+    direction = mu.double()
     direction = direction / torch.linalg.vector_norm(direction, dim=-1, keepdim=True)
     normal_source(v.dtype, v.device, generator)(v)
     along = (v * direction).sum(-1)
@@ -180,10 +225,19 @@ def _sample_buffer(shape: tuple[int, ...], like: Tensor) -> Tensor:
 def draw(
     mu: Float[Tensor, "law dim"], kappa: Float[Tensor, " law"], count: int, generator: torch.Generator | None = None
 ) -> tuple[Float[Tensor, "sample law dim"], Float[Tensor, "sample law"]]:
-    """``count`` samples of each law and their Moebius coordinate z (float64); no gradients, nothing checked."""
+    """``count`` samples of each law and their Moebius coordinate z (float64); no gradients, nothing checked.
+
+    Args:
+        mu: mean directions, unit vectors ``[law, D]``.
+        kappa: concentrations, ``[law]``.
+        count: samples of each law.
+        generator: source of randomness; None is torch's own.
+    """
     laws, dim = mu.shape
     x = _sample_buffer((count, laws, dim), mu)
-    fill = _explicit if dim <= EXPLICIT_TANGENT_DIM else _fused
+    fill = _fused
+    if dim <= EXPLICIT_TANGENT_DIM:
+        fill = _explicit
     return x, fill(x, mu.detach(), envelope(kappa, dim), generator)
 
 
@@ -198,13 +252,20 @@ def implicit_slope(
     """K(t) of the implicit derivative dt/dkappa = (1 - t^2) K(t), from the samples' Moebius coordinates.
 
     Coefficients by backward elimination of their recurrence around t0, per law; then one nested product per sample.
+
+    Args:
+        kappa: concentrations, ``[law]``.
+        z: Moebius coordinates of the samples, ``[sample, law]``.
+        dim: ambient dimension D.
     """
-    law, k, terms = envelope(kappa, dim), kappa.detach().double(), _taylor_terms(dim)
+    law = envelope(kappa, dim)
+    k = kappa.detach().double()
+    terms = _taylor_terms(dim)
     base = law.n * (1 + law.t0.square()) / law.om
     ratios = [torch.zeros_like(k), torch.zeros_like(k)]
     pivot = base
     for m in range(terms, -1, -1):
-        following, second = ratios[0], ratios[1]
+        following, second = ratios[:2]
         pivot = m + base - 2 * law.t0 * (m + 1) * following - law.om * (m + 2) * following * second
         ratios.insert(0, k / pivot)
     tau = z * law.om / law.spread(z)
@@ -230,8 +291,12 @@ class _Reparameterised(torch.autograd.Function):
         mu, kappa, x, z = ctx.saved_tensors
         law = envelope(kappa, mu.shape[-1])
         t = (z + law.t0) / law.spread(z)
-        grad_mu = _grad_mu(grads[0], mu, x, t) if ctx.needs_input_grad[0] else None
-        grad_kappa = _grad_kappa(grads[0], mu, kappa, x, t, z) if ctx.needs_input_grad[1] else None
+        grad_mu = None
+        if ctx.needs_input_grad[0]:
+            grad_mu = _grad_mu(grads[0], mu, x, t)
+        grad_kappa = None
+        if ctx.needs_input_grad[1]:
+            grad_kappa = _grad_kappa(grads[0], mu, kappa, x, t, z)
         return grad_mu, grad_kappa, None, None
 
 
@@ -256,6 +321,12 @@ def rsample_vmf(
     The derivative in kappa is that of the sample at fixed quantile, K(t)(mu - t x). In float64 the relative error of K
     is below 1e-12 where t = mu . x is within four standard deviations of its mean, 1e-9 within eight; mu - t x has the
     rounding of the coordinates. A ``generator`` fixes the draw; None takes torch's own.
+
+    Args:
+        mu: mean directions, unit vectors ``[law, D]``.
+        kappa: concentrations, ``[law]``.
+        count: samples of each law.
+        generator: source of randomness; None is torch's own.
     """
     x, z = draw(mu, kappa, count, generator)
     if not (torch.is_grad_enabled() and (mu.requires_grad or kappa.requires_grad)):

@@ -41,6 +41,11 @@ def vmf_entropy(kappa: Tensor | float, dim: int, *, validate: bool = True) -> Fl
     convex. At kappa = 200, D = 128 the limit for large kappa is still 19.6 nats off (docs/sphere.md).
     Error below 1e-13 max(1, |H|) for dim <= 100_000, kappa <= 1e9; the slope relative to itself.
 
+    Args:
+        kappa: concentrations :math:`\kappa \ge 0`, a tensor of any shape or a number.
+        dim: ambient dimension D, at least 2.
+        validate: whether to check the values of ``kappa``.
+
     >>> vmf_entropy(50.0, 128)
     tensor(-135.1450, dtype=torch.float64)
     """
@@ -48,7 +53,13 @@ def vmf_entropy(kappa: Tensor | float, dim: int, *, validate: bool = True) -> Fl
 
 
 def vmf_entropy_slope(kappa: Tensor | float, dim: int, *, validate: bool = True) -> Float[Tensor, "*batch"]:
-    r""":math:`H_D'(\kappa) = -\kappa A_D'(\kappa)`, never positive. Relative error below 1e-13."""
+    r""":math:`H_D'(\kappa) = -\kappa A_D'(\kappa)`, never positive. Relative error below 1e-13.
+
+    Args:
+        kappa: concentrations :math:`\kappa \ge 0`, a tensor of any shape or a number.
+        dim: ambient dimension D, at least 2.
+        validate: whether to check the values of ``kappa``.
+    """
     return -_at(kappa, dim, "kl_slope", validate)
 
 
@@ -60,6 +71,11 @@ def log_normalizer(kappa: Tensor | float, dim: int, *, validate: bool = True) ->
 
     Its derivative is :math:`-A_D(\kappa)`. Error below 1e-13 max(1, |log C|) for dim <= 100_000, kappa <= 1e9, also
     around its zero, where the terms of the formula cancel (:mod:`sphunc.sphere.anchor`).
+
+    Args:
+        kappa: concentrations :math:`\kappa \ge 0`, a tensor of any shape or a number.
+        dim: ambient dimension D, at least 2.
+        validate: whether to check the values of ``kappa``.
     """
     return _at(kappa, dim, "log_normalizer", validate)
 
@@ -68,6 +84,11 @@ def peak_log_density(kappa: Tensor | float, dim: int, *, validate: bool = True) 
     r"""Log-density at the mode, :math:`\log C_D(\kappa) + \kappa`, without the loss of adding the two.
 
     Error below 1e-13 max(1, |value|) for dim <= 100_000, kappa <= 1e9.
+
+    Args:
+        kappa: concentrations :math:`\kappa \ge 0`, a tensor of any shape or a number.
+        dim: ambient dimension D, at least 2.
+        validate: whether to check the values of ``kappa``.
     """
     return _at(kappa, dim, "peak", validate)
 
@@ -77,6 +98,11 @@ def mean_resultant_length(kappa: Tensor | float, dim: int, *, validate: bool = T
 
     Relative error below 1e-13. For kappa far above D use :func:`mean_resultant_gap`, which keeps the digits of 1 - A.
 
+    Args:
+        kappa: concentrations :math:`\kappa \ge 0`, a tensor of any shape or a number.
+        dim: ambient dimension D, at least 2.
+        validate: whether to check the values of ``kappa``.
+
     >>> mean_resultant_length(2.0, 3)
     tensor(0.5373, dtype=torch.float64)
     """
@@ -84,7 +110,13 @@ def mean_resultant_length(kappa: Tensor | float, dim: int, *, validate: bool = T
 
 
 def mean_resultant_gap(kappa: Tensor | float, dim: int, *, validate: bool = True) -> Float[Tensor, "*batch"]:
-    r""":math:`1 - A_D(\kappa)`, with a relative error below 1e-13 however small it is."""
+    r""":math:`1 - A_D(\kappa)`, with a relative error below 1e-13 however small it is.
+
+    Args:
+        kappa: concentrations :math:`\kappa \ge 0`, a tensor of any shape or a number.
+        dim: ambient dimension D, at least 2.
+        validate: whether to check the values of ``kappa``.
+    """
     return _at(kappa, dim, "gap", validate)
 
 
@@ -92,6 +124,11 @@ def mean_resultant_slope(kappa: Tensor | float, dim: int, *, validate: bool = Tr
     r""":math:`A_D'(\kappa)`, the variance of :math:`\mu \cdot x` and the Fisher information of kappa.
 
     Relative error below 1e-13. (The textbook form :math:`1 - A^2 - (D-1)A/\kappa` loses all digits at large kappa.)
+
+    Args:
+        kappa: concentrations :math:`\kappa \ge 0`, a tensor of any shape or a number.
+        dim: ambient dimension D, at least 2.
+        validate: whether to check the values of ``kappa``.
     """
     return _at(kappa, dim, "A1", validate)
 
@@ -100,6 +137,11 @@ def kl_to_uniform(kappa: Tensor | float, dim: int, *, validate: bool = True) -> 
     r"""Divergence from the uniform law, :math:`\kappa A_D(\kappa) + \log C_D(\kappa) + \log|S^{D-1}|`, in nats.
 
     Relative error below 1e-13, down to kappa = 0 where it falls as :math:`\kappa^2/2D`.
+
+    Args:
+        kappa: concentrations :math:`\kappa \ge 0`, a tensor of any shape or a number.
+        dim: ambient dimension D, at least 2.
+        validate: whether to check the values of ``kappa``.
     """
     return _at(kappa, dim, "kl", validate)
 
@@ -121,15 +163,19 @@ def vmf_kl(
 
     The first three terms are one Bregman divergence: relative error below 5e-13, also for nearly equal laws.
     """
-    mu1, mu2 = check_directions(mu1, "mu1", validate=validate), check_directions(mu2, "mu2", validate=validate)
+    mu1 = check_directions(mu1, "mu1", validate=validate)
+    mu2 = check_directions(mu2, "mu2", validate=validate)
     first = as_kappa(kappa1, mu1, name="kappa1", validate=validate)
     second = as_kappa(kappa2, mu1, name="kappa2", validate=validate)
     check_same_dim(mu1=mu1, mu2=mu2)
     check_same_kind(mu1=mu1, kappa1=first, mu2=mu2, kappa2=second)
     check_broadcast(mu1=mu1.shape[:-1], kappa1=first.shape, mu2=mu2.shape[:-1], kappa2=second.shape)
-    k1, k2, dim = first.double(), second.double(), mu1.shape[-1]
-    apart = (mu1.double() - mu2.double()).square().sum(-1)
-    return (bregman(k1, k2, dim) + k2 * radial(k1, dim, "A") * apart / 2).to(mu1.dtype)
+    dim = mu1.shape[-1]
+    k1 = first.double()
+    k2 = second.double()
+    squared_distance = (mu1.double() - mu2.double()).square().sum(-1)
+    between_directions = k2 * radial(k1, dim, "A") * squared_distance / 2
+    return (bregman(k1, k2, dim) + between_directions).to(mu1.dtype)
 
 
 def log_density(x: Tensor, mu: Tensor, kappa: Tensor | float, *, validate: bool = True) -> Float[Tensor, "*batch"]:
@@ -138,8 +184,15 @@ def log_density(x: Tensor, mu: Tensor, kappa: Tensor | float, *, validate: bool 
     .. math:: \log p(x) = [\log C_D(\kappa) + \kappa] - \tfrac\kappa2 |x - \mu|^2
 
     The form with the distance keeps the digits that :math:`\log C + \kappa\, \mu \cdot x` loses at large kappa.
+
+    Args:
+        x: unit vectors, ``[*batch, D]``.
+        mu: mean directions :math:`\mu`, unit vectors ``[*batch, D]``.
+        kappa: concentrations :math:`\kappa \ge 0`, ``[*batch]`` or a number.
+        validate: whether to check the values of the arguments.
     """
-    x, mu = check_directions(x, "x", validate=validate), check_directions(mu, "mu", validate=validate)
+    x = check_directions(x, "x", validate=validate)
+    mu = check_directions(mu, "mu", validate=validate)
     kappa = as_kappa(kappa, mu, validate=validate)
     check_same_dim(mu=mu, x=x)
     check_same_kind(mu=mu, kappa=kappa, x=x)

@@ -57,7 +57,15 @@ def law_of(
     strengths: Array,
     attendance: tuple[csr_matrix, ...],
 ) -> Law:
-    """Assemble the law of motion."""
+    """Assemble the law of motion.
+
+    Args:
+        settings: of the world.
+        population: who lives there.
+        links: rows source and target, ``[2, K]``.
+        strengths: signed strength of each link, ``[K]``.
+        attendance: groups by agents, one matrix per time.
+    """
     shape = (settings.agents, settings.agents)
     influence = csr_matrix((strengths, (links[1], links[0])), shape=shape)
     tables = tuple(angle_table(kappa, settings.dim) for kappa in population.concentrations.tolist())
@@ -65,26 +73,41 @@ def law_of(
 
 
 def group_pull(attendance: csr_matrix, states: Array, power: float) -> Array:
-    r"""Mean over an agent's groups of :math:`R_e^q \hat m_e`, ``[N, S, D]``; 0 for agents that met nobody."""
-    agents, draws, dim = states.shape
-    sizes = np.diff(attendance.indptr)
-    mean = (attendance @ states.reshape(agents, draws * dim)).reshape(len(sizes), draws, dim) / np.maximum(sizes, 1)[
-        :, None, None
-    ]
+    r"""Mean over an agent's groups of :math:`R_e^q \hat m_e`, ``[N, S, D]``; 0 for agents that met nobody.
+
+    Args:
+        attendance: groups by agents, 1 where an agent meets.
+        states: h, ``[N, S, D]``.
+        power: q, how fast the pull grows with cohesion.
+    """
+    mean = _row_means(attendance, states)
     cohesion = np.sqrt(np.square(mean).sum(-1, keepdims=True))
-    pull = mean * cohesion ** (power - 1.0) if power >= 1.0 else _unit_or_zero(mean, cohesion) * cohesion**power
-    groups_of = attendance.T.tocsr()
-    counts = np.maximum(np.diff(groups_of.indptr), 1)[:, None, None]
-    return (groups_of @ pull.reshape(len(sizes), draws * dim)).reshape(agents, draws, dim) / counts
+    if power >= 1.0:
+        pull = mean * cohesion ** (power - 1.0)
+    else:
+        direction = np.divide(mean, cohesion, out=np.zeros_like(mean), where=cohesion > 0)
+        pull = direction * cohesion**power
+    return _row_means(attendance.T.tocsr(), pull)
 
 
-def _unit_or_zero(mean: Array, length: Array) -> Array:
-    return np.divide(mean, length, out=np.zeros_like(mean), where=length > 0)
+def _row_means(matrix: csr_matrix, values: Array) -> Array:
+    """Mean of ``values [column, S, D]`` over the entries of each row; 0 for a row without any."""
+    columns, draws, dim = values.shape
+    counts = np.diff(matrix.indptr)
+    sums = (matrix @ values.reshape(columns, draws * dim)).reshape(len(counts), draws, dim)
+    return sums / np.maximum(counts, 1)[:, None, None]
 
 
 def total_force(law: Law, now: Snapshot, time: int) -> Array:
-    """Return the sum of all forces on each agent at a time, ``[N, S, D]``."""
-    knobs, people = law.settings, law.population
+    """Return the sum of all forces on each agent at a time, ``[N, S, D]``.
+
+    Args:
+        law: of motion.
+        now: what moves, at ``time``.
+        time: index of the time.
+    """
+    knobs = law.settings
+    people = law.population
     force = knobs.inertia * now.states + knobs.bias * people.biases[:, None, :]
     force += (law.influence @ now.states.reshape(len(now.states), -1)).reshape(now.states.shape)
     if knobs.group_pull:
@@ -95,7 +118,14 @@ def total_force(law: Law, now: Snapshot, time: int) -> Array:
 
 
 def step(law: Law, now: Snapshot, time: int, rng: Generator) -> Snapshot:
-    """Move from ``time`` to the next, with noise from ``rng`` (always the same amount of it)."""
+    """Move from ``time`` to the next, with noise from ``rng`` (always the same amount of it).
+
+    Args:
+        law: of motion.
+        now: what moves, at ``time``.
+        time: index of the time.
+        rng: source of randomness.
+    """
     agents, draws, dim = now.states.shape
     uniforms = rng.random((agents, draws))
     normals = rng.standard_normal((agents, draws, dim))
@@ -117,7 +147,12 @@ def _next_force(hidden: Array, shock: Array) -> Array:
 
 
 def initial(law: Law, rng: Generator) -> Snapshot:
-    """Start at the biases, with driver and hidden force in their stationary law."""
+    """Start at the biases, with driver and hidden force in their stationary law.
+
+    Args:
+        law: of motion.
+        rng: source of randomness.
+    """
     people = law.population
     blocks, dim = people.centres.shape
     return Snapshot(

@@ -41,7 +41,17 @@ def forecast(
     samples: int,
     seed: int,
 ) -> Array:
-    """Class probabilities ``[N, C]`` at ``origin + horizon``, from states, driver and hidden force at ``origin``."""
+    """Class probabilities ``[N, C]`` at ``origin + horizon``, from states, driver and hidden force at ``origin``.
+
+    Args:
+        law: of motion.
+        now: states ``[N, D]``, driver ``[N]`` and hidden force ``[K + 1, D]`` at the origin.
+        assignment: states that agents take.
+        origin: time index from which it goes on.
+        horizon: steps ahead.
+        samples: draws S.
+        seed: of the draws.
+    """
     total = np.zeros((law.settings.agents, law.settings.classes))
     for part, first in enumerate(range(0, samples, CHUNK)):
         draws = min(CHUNK, samples - first)

@@ -15,12 +15,19 @@ def draw_links(
     """Draw about Poisson(``parents``) parents per agent among those it met, with signed strengths.
 
     Returns ``links [2, K]`` (source, target), sorted by target then source, and ``strengths [K]``.
+
+    Args:
+        settings: of the world.
+        met: for each agent, the agents that it met.
+        rng: source of randomness.
     """
     wanted = rng.poisson(settings.parents, size=settings.agents).tolist()
     sources: list[int] = []
     targets: list[int] = []
     for target, (others, count) in enumerate(zip(met, wanted, strict=True)):
-        chosen = sorted(rng.permutation(others)[:count].tolist()) if others else []
+        if not others:
+            continue
+        chosen = sorted(rng.permutation(others)[:count].tolist())
         sources += [int(source) for source in chosen]
         targets += [target] * len(chosen)
     size = settings.link_strength * np.exp(settings.strength_spread * rng.standard_normal(len(sources)))

@@ -44,7 +44,14 @@ class _Decks:
 def meet(
     settings: WorldSettings, community: NDArray[np.int64], present: NDArray[np.bool_], rng: Generator
 ) -> tuple[Meeting, ...]:
-    """Draw all meetings, ordered by time; ``present [T, N]`` says who can meet when."""
+    """Draw all meetings, ordered by time.
+
+    Args:
+        settings: of the world.
+        community: of each agent, ``[N]``.
+        present: who can meet when, ``[T, N]``.
+        rng: source of randomness.
+    """
     meetings: list[Meeting] = []
     previous: list[Meeting] = []
     named = 0
@@ -52,39 +59,36 @@ def meet(
         count = settings.groups * (time + 1) // settings.times - settings.groups * time // settings.times
         available = np.flatnonzero(present[time])
         decks = _Decks(available, community, rng)
-        kept = _recurring(settings, previous, min(round(settings.recurrence * count), len(previous)), rng)
-        current = [
-            Meeting(old.name, time, _renew(old, present[time], community, len(available), decks, rng)) for old in kept
-        ]
+        recurring = min(round(settings.recurrence * count), len(previous))
+        chosen = np.sort(rng.permutation(len(previous))[:recurring])
+        current = []
+        for old in (previous[k] for k in chosen.tolist()):
+            members = _renew(old, present[time], community, decks, rng)
+            current.append(Meeting(old.name, time, members))
         homes = community[available][rng.integers(len(available), size=count - len(current))]
         sizes = np.minimum(2 + rng.poisson(settings.group_size - 2, size=len(homes)), len(available))
         for home, size in zip(homes.tolist(), sizes.tolist(), strict=True):
-            current.append(
-                Meeting(named, time, _fill(set(), size, home, settings.group_homophily, decks, rng, available))
-            )
+            members = _fill(set(), size, home, settings.group_homophily, decks, rng, available)
+            current.append(Meeting(named, time, members))
             named += 1
         meetings += current
         previous = current
     return tuple(meetings)
 
 
-def _recurring(settings: WorldSettings, previous: list[Meeting], count: int, rng: Generator) -> list[Meeting]:
-    chosen = np.sort(rng.permutation(len(previous))[:count])
-    return [previous[k] for k in chosen.tolist()]
-
-
 def _renew(
     old: Meeting,
     present: NDArray[np.bool_],
     community: NDArray[np.int64],
-    available: int,
     decks: _Decks,
     rng: Generator,
 ) -> tuple[int, ...]:
     stays = rng.random(len(old.members)) >= TURNOVER
     kept = {agent for agent, stay in zip(old.members, stays.tolist(), strict=True) if stay and present[agent]}
     home = int(np.bincount(community[list(old.members)]).argmax())
-    return _fill(kept, min(len(old.members), available), home, 1.0, decks, rng, np.flatnonzero(present))
+    available = np.flatnonzero(present)
+    size = min(len(old.members), len(available))
+    return _fill(kept, size, home, 1.0, decks, rng, available)
 
 
 def _fill(
@@ -99,7 +103,10 @@ def _fill(
     draws = 0
     at_home = rng.random(size * ATTEMPTS) < homophily
     while len(members) < size and draws < len(at_home):
-        members.add(decks.draw(home if at_home[draws] else -1))
+        community = -1
+        if at_home[draws]:
+            community = home
+        members.add(decks.draw(community))
         draws += 1
     if len(members) < size:
         free = np.setdiff1d(available, list(members))
@@ -108,7 +115,13 @@ def _fill(
 
 
 def met_before(meetings: tuple[Meeting, ...], end: int, agents: int) -> list[list[int]]:
-    """For each agent, whom it met before the time index ``end``, ascending."""
+    """Return for each agent the others that it met before the time index ``end``, ascending.
+
+    Args:
+        meetings: of all times.
+        end: time index; earlier meetings count.
+        agents: N.
+    """
     met: list[set[int]] = [set() for _ in range(agents)]
     for meeting in meetings:
         if meeting.time < end:

@@ -17,6 +17,10 @@ def angle_table(concentration: float, dim: int) -> tuple[NDArray[np.float64], ND
     r"""Distribution function of the angle to the mean direction, as (probabilities, angles).
 
     The density is :math:`\propto e^{\kappa\cos\theta}\sin^{D-2}\theta`. Interpolated, its quantiles are right to 1e-5.
+
+    Args:
+        concentration: :math:`\kappa`.
+        dim: D.
     """
     whole = np.linspace(0.0, np.pi, GRID)
     end = whole[np.flatnonzero(_density(whole, concentration, dim) > NEGLIGIBLE)[-1]]
@@ -39,7 +43,15 @@ def perturb(
     level: NDArray[np.int64],
     tables: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...],
 ) -> NDArray[np.float64]:
-    """Turn unit means ``[N, S, D]`` by the angle at the quantile ``[N, S]`` towards the normal vector ``[N, S, D]``."""
+    """Turn unit means ``[N, S, D]`` by the angle at the quantile ``[N, S]`` towards the normal vector ``[N, S, D]``.
+
+    Args:
+        means: unit vectors, ``[N, S, D]``.
+        uniforms: quantiles of the angle, ``[N, S]``.
+        normals: standard normal numbers that give the tangent, ``[N, S, D]``.
+        level: index of each agent's table, ``[N]``.
+        tables: as :func:`angle_table` makes them.
+    """
     angles = np.empty_like(uniforms)
     for index, (probabilities, quantiles) in enumerate(tables):
         here = level == index

@@ -24,6 +24,12 @@ def outcome_law(settings: WorldSettings, directions: Array, states: Array, drive
               \epsilon = \min(1, \lambda e^{v - 1/2})
 
     with sharpness :math:`\beta`, label noise :math:`\lambda` (about the mean of :math:`\epsilon`) and driver v.
+
+    Args:
+        settings: of the world.
+        directions: of the classes, ``[C, D]``.
+        states: h, ``[..., D]``.
+        driver: v, ``[...]``.
     """
     logits = settings.sharpness * np.einsum("...d,cd->...c", states, directions)
     weights = np.exp(logits - logits.max(-1, keepdims=True))
@@ -38,7 +44,12 @@ def entropy(probabilities: Array) -> Array:
 
 
 def draw_outcomes(probabilities: Array, rng: Generator) -> NDArray[np.int64]:
-    """Draw one class per row by inversion."""
+    """Draw one class per row by inversion.
+
+    Args:
+        probabilities: of the classes, ``[..., C]``.
+        rng: source of randomness.
+    """
     cumulative = np.cumsum(probabilities, axis=-1)
     uniforms = rng.random(probabilities.shape[:-1])[..., None]
     return np.minimum((uniforms >= cumulative).sum(-1), probabilities.shape[-1] - 1)
@@ -56,8 +67,17 @@ def driver_columns(settings: WorldSettings) -> NDArray[np.int64]:
 
 
 def show(settings: WorldSettings, people: Population, states: Array, driver: Array, rng: Generator) -> Array:
-    """Draw the features ``[T, N, F]`` of the states ``[T, N, D]`` and the driver ``[T, N]``."""
-    blocks, shown = _blocks(settings), driver_columns(settings)
+    """Draw the features ``[T, N, F]`` of the states ``[T, N, D]`` and the driver ``[T, N]``.
+
+    Args:
+        settings: of the world.
+        people: who lives there.
+        states: h, ``[T, N, D]``.
+        driver: v, ``[T, N]``.
+        rng: source of randomness.
+    """
+    blocks = _blocks(settings)
+    shown = driver_columns(settings)
     maps = rng.standard_normal((settings.features, settings.dim)) * people.axis_scales
     noise = np.exp(settings.view_noise_spread * rng.standard_normal((settings.agents, settings.modalities + 1)))
     common = states + settings.outcome_blur * noise[:, -1:] * _deciding(people.class_directions, _normals(states, rng))
@@ -81,7 +101,13 @@ def _deciding(directions: Array, vectors: Array) -> Array:
 
 
 def feature_mask(settings: WorldSettings, present: NDArray[np.bool_], rng: Generator) -> NDArray[np.bool_]:
-    """Draw which entries are observed, ``[T, N, F]``."""
+    """Draw which entries are observed, ``[T, N, F]``.
+
+    Args:
+        settings: of the world.
+        present: who is there when, ``[T, N]``.
+        rng: source of randomness.
+    """
     shape = (*present.shape, settings.features)
     kept = (rng.random(shape) >= settings.missing) & present[..., None]
     lost = rng.random(shape) < settings.lost_at_test

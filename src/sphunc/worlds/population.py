@@ -47,7 +47,12 @@ def unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def populate(settings: WorldSettings, rng: Generator) -> Population:
-    """Draw the population of a world."""
+    """Draw the population of a world.
+
+    Args:
+        settings: of the world.
+        rng: source of randomness.
+    """
     scales = np.exp(-settings.anisotropy * np.arange(settings.dim) / max(settings.dim - 1, 1))
     directions = orthonormal(rng.standard_normal((settings.classes, settings.dim)))
     centres = _centres(settings, directions, rng)
@@ -88,7 +93,8 @@ def _centres(settings: WorldSettings, directions: NDArray[np.float64], rng: Gene
 
 def _memberships(settings: WorldSettings, rng: Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     order = rng.permutation(settings.agents)
-    unseen, late = round(settings.unseen * settings.agents), round(settings.newcomers * settings.agents)
+    unseen = round(settings.unseen * settings.agents)
+    late = round(settings.newcomers * settings.agents)
     community = np.empty(settings.agents, dtype=np.int64)
     community[order] = np.arange(settings.agents) % settings.communities
     community[order[:unseen]] = settings.communities

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from typing import Any
 
+from sphunc._checks import did_you_mean
 from sphunc.errors import ArgumentError
-from sphunc.worlds.settings import WorldSettings, check_knob, is_count
+from sphunc.worlds.settings import WorldSettings, check_knob
 
 PRESETS: dict[str, WorldSettings] = {
     "snare": WorldSettings(agents=540, groups=1120, classes=3, features=24, times=5, label_noise=0.08),
@@ -54,34 +55,32 @@ PRESETS: dict[str, WorldSettings] = {
 }
 
 
-def settings_for(preset: str, overrides: dict[str, Any]) -> WorldSettings:
+def settings_for(preset: str, overrides: Mapping[str, object]) -> WorldSettings:
     """Return the settings of a preset with some knobs changed.
 
     The number of groups follows ``agents`` and ``times`` (same groups per agent and time) unless it is given, and
     ``dim`` follows ``classes`` where there would be too few axes.
+
+    Args:
+        preset: name of a preset.
+        overrides: knobs of :class:`WorldSettings` that change, by name.
     """
     if preset not in PRESETS:
         raise ArgumentError(f"preset={preset!r} is not known; choose one of {', '.join(PRESETS)}")
     base = PRESETS[preset]
+    knobs: dict[str, Any] = {}
     for name, value in overrides.items():
         _check_name(name)
-        check_knob(name, value)
-    agents, times = overrides.get("agents", base.agents), overrides.get("times", base.times)
-    derived: dict[str, Any] = {}
-    if "agents" in overrides or "times" in overrides:
-        derived["groups"] = round(base.groups * (agents / base.agents) * (times / base.times))
-    derived["dim"] = max(base.dim, overrides.get("classes", 0))
-    return replace(base, **{name: _as_typed(name, value) for name, value in {**derived, **overrides}.items()})
-
-
-def _as_typed(name: str, value: Any) -> Any:
-    wants_number = WorldSettings.__dataclass_fields__[name].type == "float"
-    return float(value) if wants_number and is_count(value) else value
+        knobs[name] = check_knob(name, value)
+    agents = knobs.get("agents", base.agents)
+    times = knobs.get("times", base.times)
+    groups = round(base.groups * (agents / base.agents) * (times / base.times))
+    dim = max(base.dim, knobs.get("classes", 0))
+    return replace(base, **{"groups": groups, "dim": dim, **knobs})
 
 
 def _check_name(name: str) -> None:
     allowed = [f.name for f in fields(WorldSettings)]
     if name not in allowed:
-        close = get_close_matches(name, allowed, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise ArgumentError(f"{name!r} is not a knob of a world{hint}; allowed: {', '.join(allowed)}")
+        hint = did_you_mean(name, allowed)
+        raise ArgumentError(f"{name!r} is not a knob of a world; allowed: {', '.join(allowed)}{hint}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from sphunc.errors import ArgumentError, ArgumentTypeError
+from sphunc._checks import number_between, whole_number
+from sphunc.errors import ArgumentError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,59 +111,57 @@ class WorldSettings:
         return self.times - 2
 
 
-_RANGES: dict[str, tuple[int | float, int | float]] = {
-    "agents": (4, 10_000_000),
-    "groups": (0, 100_000_000),
-    "classes": (2, 1000),
-    "features": (4, 100_000),
-    "times": (2, 100_000),
-    "dim": (3, 1000),
-    "communities": (1, 100_000),
-    "homophily": (0, 1),
-    "group_homophily": (0, 1),
-    "group_size": (2, 1000),
-    "recurrence": (0, 1),
-    "inertia": (0, 100),
-    "bias": (0, 100),
-    "parents": (0, 100),
-    "link_strength": (0, 100),
-    "strength_spread": (0, 2),
-    "negative": (0, 1),
-    "group_pull": (0, 100),
-    "cohesion_power": (0, 10),
+_RANGES: dict[str, tuple[float, float]] = {
+    "agents": (4.0, 10_000_000.0),
+    "groups": (0.0, 100_000_000.0),
+    "classes": (2.0, 1000.0),
+    "features": (4.0, 100_000.0),
+    "times": (2.0, 100_000.0),
+    "dim": (3.0, 1000.0),
+    "communities": (1.0, 100_000.0),
+    "homophily": (0.0, 1.0),
+    "group_homophily": (0.0, 1.0),
+    "group_size": (2.0, 1000.0),
+    "recurrence": (0.0, 1.0),
+    "inertia": (0.0, 100.0),
+    "bias": (0.0, 100.0),
+    "parents": (0.0, 100.0),
+    "link_strength": (0.0, 100.0),
+    "strength_spread": (0.0, 2.0),
+    "negative": (0.0, 1.0),
+    "group_pull": (0.0, 100.0),
+    "cohesion_power": (0.0, 10.0),
     "concentration": (0.1, 1e6),
-    "concentration_spread": (0, 2),
-    "modalities": (1, 3),
-    "view_noise": (0, 100),
-    "view_noise_spread": (0, 2),
-    "outcome_blur": (0, 100),
-    "entry_noise": (0, 100),
-    "nonlinearity": (0, 1),
-    "radial": (0, 2),
-    "missing": (0, 0.95),
-    "sharpness": (0, 1000),
-    "label_noise": (0, 1),
-    "driver_persistence": (0, 1),
-    "confounder": (0, 100),
-    "anisotropy": (0, 5),
-    "absent": (0, 0.9),
-    "newcomers": (0, 0.8),
-    "unseen": (0, 0.8),
-    "lost_at_test": (0, 0.95),
+    "concentration_spread": (0.0, 2.0),
+    "modalities": (1.0, 3.0),
+    "view_noise": (0.0, 100.0),
+    "view_noise_spread": (0.0, 2.0),
+    "outcome_blur": (0.0, 100.0),
+    "entry_noise": (0.0, 100.0),
+    "nonlinearity": (0.0, 1.0),
+    "radial": (0.0, 2.0),
+    "missing": (0.0, 0.95),
+    "sharpness": (0.0, 1000.0),
+    "label_noise": (0.0, 1.0),
+    "driver_persistence": (0.0, 1.0),
+    "confounder": (0.0, 100.0),
+    "anisotropy": (0.0, 5.0),
+    "absent": (0.0, 0.9),
+    "newcomers": (0.0, 0.8),
+    "unseen": (0.0, 0.8),
+    "lost_at_test": (0.0, 0.95),
 }
 
 
-def check_knob(name: str, value: Any) -> None:
-    """Refuse a value of the wrong kind or outside the range of its knob."""
+def check_knob(name: str, value: object) -> int | float:
+    """Take the value of a knob: of its kind, and inside its range.
+
+    Args:
+        name: of the knob.
+        value: what was given.
+    """
     low, high = _RANGES[name]
-    wants_count = WorldSettings.__dataclass_fields__[name].type == "int"
-    if not is_count(value) and (wants_count or not isinstance(value, float)):
-        kind = "a whole number" if wants_count else "a number"
-        raise ArgumentTypeError(f"{name} must be {kind}, got {value!r} ({type(value).__name__})")
-    if not low <= value <= high:
-        raise ArgumentError(f"{name}={value} is outside what a world allows: {low:g} <= {name} <= {high:g}")
-
-
-def is_count(value: Any) -> bool:
-    """True for a whole number that is not a truth value."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    if WorldSettings.__dataclass_fields__[name].type == "int":
+        whole_number(name, value)
+        return int(number_between(name, value, low, high))
+    return number_between(name, value, low, high)

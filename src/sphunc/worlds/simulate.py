@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from sphunc._checks import seed_number
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.worlds.dynamics import Law, Snapshot, initial, law_of, step
 from sphunc.worlds.links import draw_links
@@ -18,13 +17,13 @@ from sphunc.worlds.observation import draw_outcomes, entropy, feature_mask, feat
 from sphunc.worlds.population import populate
 from sphunc.worlds.presets import settings_for
 from sphunc.worlds.settings import WorldSettings
-from sphunc.worlds.streams import check_seed, stream
+from sphunc.worlds.streams import stream
 from sphunc.worlds.world import World
 
 BURN_IN = 10
 
 
-def simulate(preset: str = "snare", *, seed: int = 0, **overrides: Any) -> World:
+def simulate(preset: str = "snare", *, seed: int = 0, **overrides: object) -> World:
     """Make a world whose truth is known.
 
     Args:
@@ -38,7 +37,7 @@ def simulate(preset: str = "snare", *, seed: int = 0, **overrides: Any) -> World
         >>> world.data.num_nodes, world.oracle(origin=2).shape
         (60, torch.Size([60, 3]))
     """
-    check_seed(seed)
+    seed = seed_number(seed)
     settings = settings_for(preset, overrides)
     people = populate(settings, stream(seed, "population"))
     present = _presence(settings, people.newcomer, stream(seed, "presence"))
@@ -87,7 +86,8 @@ def _world(
     strengths: NDArray[np.float64],
     path: list[Snapshot],
 ) -> World:
-    settings, people = law.settings, law.population
+    settings = law.settings
+    people = law.population
     states = np.stack([now.states[:, 0] for now in path])
     driver = np.stack([now.driver[:, 0] for now in path])
     probabilities = outcome_law(settings, people.class_directions, states, driver)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from sphunc._checks import seed_number, some_names, whole_number
 from sphunc._typing import Bool, Float, Int, Tensor
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.worlds.dynamics import Law
 from sphunc.worlds.future import Assignment, forecast
 from sphunc.worlds.settings import WorldSettings
-from sphunc.worlds.streams import check_seed
 
 ORACLE_SAMPLES = 512
 
@@ -67,6 +67,11 @@ class World:
         Monte Carlo over the noise of states and driver (512 draws from a fixed stream unless told otherwise), exact
         over the noise of labels; the standard error of an entry is below 0.5 / sqrt(samples), typically 0.01.
         Groups up to the horizon are those that really meet; after the last time the last groups meet on.
+
+        Args:
+            origin: time index of what is known.
+            horizon: steps ahead.
+            samples: draws.
         """
         return self.interventional({}, origin=origin, horizon=horizon, samples=samples, seed=self.seed)
 
@@ -86,12 +91,18 @@ class World:
         direction of a class (a class name). The state is held up to the horizon, so that nothing acts on the agent any
         more; with ``persistent=False`` it is set at the origin only. The driver of label noise stays the agent's own.
         Equal seeds share the noise, so that differences between two calls are effects.
+
+        Args:
+            assignments: donor of each agent that is set, both by name.
+            origin: time index at which agents are set.
+            horizon: steps ahead.
+            samples: draws.
+            seed: of the draws.
+            persistent: whether the states are held up to the horizon.
         """
         _check_time(self.data, origin, horizon)
-        check_seed(seed)
-        _check_whole("samples", samples)
-        if samples < 1:
-            raise ArgumentError(f"samples={samples} must be at least 1; choose for instance samples={ORACLE_SAMPLES}")
+        seed = seed_number(seed)
+        samples = whole_number("samples", samples, least=1)
         _check_mapping(assignments)
         held = {self._agent(agent): self._donor(donor, origin) for agent, donor in assignments.items()}
         now = (self.states[origin].numpy(), self.driver[origin].numpy(), self.hidden[origin].numpy())
@@ -101,7 +112,7 @@ class World:
     def _agent(self, agent: str) -> int:
         ids = self.data.node_ids
         if agent not in ids:
-            raise ArgumentError(f"agent {agent!r} is not in this world; its {len(ids)} agents are {_some(ids)}")
+            raise ArgumentError(f"agent {agent!r} is not in this world; its {len(ids)} agents are {some_names(ids)}")
         return ids.index(agent)
 
     def _donor(self, donor: str, origin: int) -> np.ndarray:
@@ -111,22 +122,16 @@ class World:
             return self.states[origin, self.data.node_ids.index(donor)].numpy()
         raise ArgumentError(
             f"donor {donor!r} is neither an agent nor a class of this world; give an agent id "
-            f"({_some(self.data.node_ids)}) or a class name ({_some(self.data.class_names)})"
+            f"({some_names(self.data.node_ids)}) or a class name ({some_names(self.data.class_names)})"
         )
 
     def __repr__(self) -> str:
+        late = int(self.newcomers.sum())
         unseen = int(self.out_of_distribution.sum())
-        late = f", {int(self.newcomers.sum())} newcomers, {unseen} out of distribution" if self._has_late else ""
-        return f"World({self.preset!r}, seed={self.seed}, {self.data!r}{late})"
-
-    @property
-    def _has_late(self) -> bool:
-        return bool(self.newcomers.any() or self.out_of_distribution.any())
-
-
-def _check_whole(name: str, value: object) -> None:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentTypeError(f"{name}={value!r} must be a whole number, got {type(value).__name__}")
+        entering = ""
+        if late or unseen:
+            entering = f", {late} newcomers, {unseen} out of distribution"
+        return f"World({self.preset!r}, seed={self.seed}, {self.data!r}{entering})"
 
 
 def _check_mapping(assignments: object) -> None:
@@ -136,16 +141,10 @@ def _check_mapping(assignments: object) -> None:
 
 
 def _check_time(data: TemporalHypergraph, origin: int, horizon: int) -> None:
-    _check_whole("origin", origin)
-    _check_whole("horizon", horizon)
+    whole_number("origin", origin)
+    whole_number("horizon", horizon, least=1)
     if not 0 <= origin < data.num_times:
         raise ArgumentError(
             f"origin={origin} is outside the {data.num_times} times of the world; "
             f"choose a time index from 0 to {data.num_times - 1}"
         )
-    if horizon < 1:
-        raise ArgumentError(f"horizon={horizon} must be at least 1 step; choose for instance horizon=1")
-
-
-def _some(names: tuple) -> str:
-    return ", ".join(map(str, names)) if len(names) <= 6 else f"{names[0]}, {names[1]}, ... {names[-1]}"

@@ -1,0 +1,32 @@
+"""The picture of the rooms and the modules that an answer passes are those of the code."""
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "benchmarks" / "architecture.py"
+REMEDY = "run python benchmarks/architecture.py"
+
+
+def test_picture_shows_the_imports_between_rooms() -> None:
+    script = runpy.run_path(str(SCRIPT))
+    rooms = script["rooms_in_order"]()[::-1]
+    imports = script["without_shortcuts"](script["room_imports"](rooms))
+    drawn = script["picture"](rooms, imports)
+    assert (ROOT / "docs" / "architecture.svg").read_text() == drawn, REMEDY
+
+
+def test_import_that_a_longer_chain_implies_is_left_out() -> None:
+    without_shortcuts = runpy.run_path(str(SCRIPT))["without_shortcuts"]
+    imports = {"model": {"nn", "sphere"}, "nn": {"sphere"}, "sphere": set()}
+    assert without_shortcuts(imports) == {"model": {"nn"}, "nn": {"sphere"}, "sphere": set()}
+
+
+@pytest.mark.slow
+def test_tables_of_modules_are_up_to_date() -> None:
+    run = subprocess.run([sys.executable, str(SCRIPT), "--check"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr or REMEDY
