@@ -13,6 +13,15 @@ from sphunc.model.preparation import Preparation, PreparedData, learn_preparatio
 from sphunc.model.regression import with_intercept
 from sphunc.model.stages import StageStore, fingerprint_of
 from sphunc.model.states import StateBelief, StateModel
+from sphunc.model.summary import (
+    ParameterEstimate,
+    base_estimates,
+    block_estimates,
+    link_draws,
+    links_by_half,
+    sampler_agreement,
+    state_estimates,
+)
 from sphunc.model.verdict import comparison_frame, comparison_table, describe_fit
 
 __all__ = [
@@ -26,12 +35,15 @@ __all__ = [
     "FittedModel",
     "ModelInputs",
     "OutcomeHistory",
+    "ParameterEstimate",
     "Preparation",
     "PreparedData",
     "SphUncConfig",
     "StageStore",
     "StateBelief",
     "StateModel",
+    "base_estimates",
+    "block_estimates",
     "check_setting",
     "comparison_frame",
     "comparison_table",
@@ -40,10 +52,14 @@ __all__ = [
     "fit_model",
     "influence_graph",
     "learn_preparation",
+    "link_draws",
+    "links_by_half",
     "next_state_mean",
     "places",
     "prepare",
     "put_together",
+    "sampler_agreement",
+    "state_estimates",
     "take_apart",
     "with_intercept",
 ]
