@@ -1,0 +1,234 @@
+"""One table for all results: it prints, and becomes CSV, HTML, LaTeX and Markdown."""
+
+from __future__ import annotations
+
+import base64
+import html
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""What spreadsheets take for the beginning of a formula."""
+NOTHING = "–"
+"""Shown where there is no value."""
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    NOTHING: "--",
+}
+WIDEST_CELL = 60
+"""Characters of a cell on a terminal."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """A result as rows and columns, with what a reader must know about it.
+
+    Attributes:
+        title: what it shows; the caption.
+        frame: the values; CSV has them in full, everything else rounds.
+        note: how to read it, in one or a few sentences.
+
+    Example:
+        >>> print(Table("Two agents", pl.DataFrame({"agent": ["a", "b"], "risk": [0.25, None]})))
+        Two agents
+        agent   risk
+        a      0.250
+        b          –
+    """
+
+    title: str
+    frame: pl.DataFrame
+    note: str = ""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.frame)
+
+    def first(self, rows: int) -> Table:
+        """Return the first rows; the note says how many there are in all."""
+        if len(self) <= rows:
+            return self
+        note = f"{self.note} The first {rows} of {len(self):,} rows.".strip()
+        return replace(self, frame=self.frame.head(rows), note=note)
+
+    @property
+    def headings(self) -> list[str]:
+        """Names of the columns as people read them."""
+        return [name.replace("_", " ") for name in self.frame.columns]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """Rows of the values as people read them, rounded."""
+        columns = [[display(value) for value in column] for column in self.frame]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    @property
+    def is_number(self) -> list[bool]:
+        """True for columns of numbers, which are set flush right."""
+        return [dtype.is_numeric() for dtype in self.frame.dtypes]
+
+    def to_csv(self) -> str:
+        """All values in full; texts that spreadsheets would run as formulas get an apostrophe in front."""
+        safe = [_without_formulas(column) for column in self.frame]
+        return pl.DataFrame(safe).write_csv()
+
+    def to_data_uri(self) -> str:
+        """The CSV as an address that holds its own content, to be downloaded without a network."""
+        encoded = base64.b64encode(self.to_csv().encode()).decode()
+        return f"data:text/csv;charset=utf-8;base64,{encoded}"
+
+    def to_html(self) -> str:
+        """A ``<table>`` with caption and scopes; every text is escaped."""
+        heads = "".join(
+            f'<th scope="col"{_flush_right(number)}>{html.escape(name)}</th>'
+            for name, number in zip(self.headings, self.is_number, strict=True)
+        )
+        body = "\n".join(self._html_row(row) for row in self.cells)
+        caption = html.escape(self.title)
+        return f"<table>\n<caption>{caption}</caption>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+    def _html_row(self, row: Sequence[str]) -> str:
+        numeric = self.is_number
+        first = f'<th scope="row"{_flush_right(numeric[0])}>{html.escape(row[0])}</th>'
+        rest = "".join(
+            f"<td{_flush_right(number)}>{html.escape(cell)}</td>"
+            for cell, number in zip(row[1:], numeric[1:], strict=True)
+        )
+        return f"<tr>{first}{rest}</tr>"
+
+    def to_latex(self) -> str:
+        """A ``table`` environment with rules of the package booktabs."""
+        align = "".join("r" if number else "l" for number in self.is_number)
+        lines = [
+            r"\begin{table}",
+            rf"\caption{{{_latex(self.title)}}}",
+            rf"\begin{{tabular}}{{{align}}}",
+            r"\toprule",
+            _latex_row(self.headings),
+            r"\midrule",
+            *(_latex_row(row) for row in self.cells),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        if self.note:
+            lines.append(rf"\par\smallskip {_latex(self.note)}")
+        return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+    def to_markdown(self) -> str:
+        """A pipe table below its title in bold, and the note."""
+        rule = ["---:" if number else "---" for number in self.is_number]
+        rows = [self.headings, rule, *self.cells]
+        lines = ["| " + " | ".join(markdown_text(cell) for cell in row) + " |" for row in rows]
+        text = f"**{markdown_text(self.title)}**\n\n" + "\n".join(lines) + "\n"
+        if self.note:
+            text += f"\n{markdown_text(self.note)}\n"
+        return text
+
+    def __str__(self) -> str:
+        rows = [[_short(cell) for cell in row] for row in [self.headings, *self.cells]]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(self.headings))]
+        lines = [self.title]
+        for row in rows:
+            justified = [
+                cell.rjust(width) if number else cell.ljust(width)
+                for cell, width, number in zip(row, widths, self.is_number, strict=True)
+            ]
+            lines.append("  ".join(justified).rstrip())
+        if self.note:
+            lines.append(self.note)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Shown by notebooks."""
+        return f"{self.to_html()}<p>{html.escape(self.note)}</p>"
+
+
+def display(value: object) -> str:
+    """A value as people read it: numbers to about three figures, a dash where there is none.
+
+    Example:
+        >>> [display(v) for v in (None, 0.25, 12.34, 1234.5, 2e-5, 7, True)]
+        ['–', '0.250', '12.3', '1,234', '2.0e-05', '7', 'yes']
+    """
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return _display_number(value)
+    if isinstance(value, int):
+        return f"{value}"
+    if isinstance(value, list | tuple | pl.Series):
+        return ", ".join(display(one) for one in value)
+    return str(value)
+
+
+def _display_number(value: float) -> str:
+    size = abs(value)
+    if math.isnan(value):
+        return NOTHING
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if size >= 100:
+        return f"{value:,.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    if 0 < size < 0.0005:
+        return f"{value:.1e}"
+    return f"{value:.3f}"
+
+
+def _flush_right(is_number: bool) -> str:
+    return ' class="number"' if is_number else ""
+
+
+def _without_formulas(column: pl.Series) -> pl.Series:
+    """Texts of a column that a spreadsheet shows as they are; lists as one text."""
+    if column.dtype == pl.List:
+        column = pl.Series(column.name, [", ".join(map(str, one)) for one in column], dtype=pl.String)
+    if column.dtype != pl.String:
+        return column
+    safe = [f"'{text}" if text is not None and text.startswith(FORMULA_STARTS) else text for text in column]
+    return pl.Series(column.name, safe, dtype=pl.String)
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(letter, letter) for letter in text)
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    escape: Callable[[str], str] = _latex
+    return " & ".join(map(escape, cells)) + r" \\"
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is, on one line.
+
+    Example:
+        >>> markdown_text("a|b <script>")
+        'a\\\\|b &lt;script&gt;'
+    """
+    escaped = html.escape(" ".join(text.split()), quote=False)
+    for mark in ("\\", "|", "`", "*", "_", "[", "]"):
+        escaped = escaped.replace(mark, f"\\{mark}")
+    return escaped
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= WIDEST_CELL else f"{cell[: WIDEST_CELL - 1]}…"
