@@ -9,6 +9,7 @@ import polars as pl
 import torch
 
 from sphunc.discovery import InfluenceGraph
+from sphunc.errors import ArgumentError
 from sphunc.estimator import SphUnc
 from sphunc.figures.forecasts import (
     draw_decomposition,
@@ -104,7 +105,10 @@ def _later_figures(model: SphUnc, data: TemporalHypergraph) -> Iterator[Drawn]:
 
 
 def _influence_figures(model: SphUnc, data: TemporalHypergraph, seed: int) -> Iterator[Drawn]:
-    graph = model.influence()
+    try:
+        graph = model.influence()
+    except ArgumentError:  # no links could be learned, and the fit says why
+        return
     frame = graph.to_frame().sort("probability", descending=True)
     true = None
     if data.influence is not None:

@@ -23,7 +23,7 @@ def draw_cost(axes: Sequence[Axes], systems: Sequence[str], costs: Mapping[str, 
     for k, (at, (name, values)) in enumerate(zip(axes, costs.items(), strict=True)):
         amount = np.asarray(values, dtype=float)
         known = np.isfinite(amount)
-        at.barh(row[known], amount[known], color=[colour_of(j) for j in np.flatnonzero(known)])
+        at.barh(row[known], amount[known], color=[colour_of(j) for j in np.flatnonzero(known).tolist()])
         at.set(xscale="log", xlabel=name, yticks=row, yticklabels=list(systems))
         if k:
             at.set_yticklabels([])
