@@ -19,7 +19,7 @@ CELL = Cell("persistence", "persistence", {"world": "snare", "knobs": KNOBS}, "s
 
 
 def test_row_is_pooled_over_the_test_origins_of_the_shared_split() -> None:
-    row = measure(CELL)
+    row = measure(CELL).row
     data = simulate("snare", seed=3, **KNOBS).data
     split = time_split(data)
     model = forecaster("persistence", seed=3).fit(data, split)
@@ -34,7 +34,7 @@ def test_row_is_pooled_over_the_test_origins_of_the_shared_split() -> None:
 def test_same_cell_gives_the_same_numbers() -> None:
     small = {"world": "snare", "knobs": {"agents": 20, "times": 6}}
     cell = replace(CELL, model="hypergcn", data=small, settings={"epochs": 2})
-    first, second = measure(cell), measure(cell)
+    first, second = measure(cell).row, measure(cell).row
     for name in ("nll", "ece", "aurc", "p_at_10", "auprc", "p_at_10_common", "auprc_common"):
         assert first[name] == second[name]
         assert first[name] is not None
@@ -43,23 +43,23 @@ def test_same_cell_gives_the_same_numbers() -> None:
 def test_oracle_is_better_than_the_trivial_and_only_worlds_have_one(tmp_path) -> None:
     from sphunc.io import write_tables
 
-    assert measure(replace(CELL, model=ORACLE))["nll"] < measure(CELL)["nll"]
+    assert measure(replace(CELL, model=ORACLE)).row["nll"] < measure(CELL).row["nll"]
     write_tables(simulate("snare", seed=3, **KNOBS).data, tmp_path)
     with pytest.raises(ArgumentError, match="oracle: only simulated worlds have one"):
         measure(replace(CELL, model=ORACLE, data={"tables": str(tmp_path), "options": {}}))
 
 
 def test_attribution_can_be_left_out() -> None:
-    assert "auprc_common" not in measure(replace(CELL, attribution=False))
+    assert "auprc_common" not in measure(replace(CELL, attribution=False)).row
 
 
 def test_trials_choose_settings_and_fixed_ones_stay() -> None:
-    row = measure(replace(CELL, model="hypergcn", trials=2, settings={"epochs": 1, "width": 8}, attribution=False))
+    row = measure(replace(CELL, model="hypergcn", trials=2, settings={"epochs": 1, "width": 8}, attribution=False)).row
     assert "width" not in json.loads(row["tuned"])
     assert row["seconds_tune"] > 0
 
 
 def test_out_of_distribution_agents_are_compared_with_unseen_agents_of_known_communities() -> None:
     knobs = {**KNOBS, "newcomers": 0.2, "unseen": 0.2}
-    row = measure(replace(CELL, model="majority", data={"world": "snare", "knobs": knobs}))
+    row = measure(replace(CELL, model="majority", data={"world": "snare", "knobs": knobs})).row
     assert row["ood_auroc"] == 0.5

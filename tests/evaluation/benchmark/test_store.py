@@ -21,7 +21,7 @@ ROW = {"nll": 1.0, "code": "now", "seconds": 2.0}
 def test_cell_is_missing_then_finished_then_stale(tmp_path: Path) -> None:
     store = Store(tmp_path / "made")
     assert store.progress([CELL]).missing == (CELL,)
-    store.keep(CELL, ROW)
+    store.keep(CELL, ROW, {})
     assert store.progress([CELL]).finished == (CELL,)
     later = replace(CELL, code="later")
     assert store.progress([later]).stale == (later,)
@@ -30,7 +30,7 @@ def test_cell_is_missing_then_finished_then_stale(tmp_path: Path) -> None:
 
 def test_half_written_cell_never_counts(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.keep(CELL, ROW)
+    store.keep(CELL, ROW, {})
     file = next((tmp_path / "cells").iterdir())
     whole = file.read_bytes()
     for length in (0, 4, len(whole) // 2, len(whole) - 1):
@@ -42,7 +42,7 @@ def test_half_written_cell_never_counts(tmp_path: Path) -> None:
 
 def test_kill_while_writing_leaves_the_old_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path)
-    store.keep(CELL, ROW)
+    store.keep(CELL, ROW, {})
 
     def die(self: pl.DataFrame, file: Path) -> None:
         Path(file).write_bytes(b"PAR1half")
@@ -50,7 +50,7 @@ def test_kill_while_writing_leaves_the_old_cell(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(pl.DataFrame, "write_parquet", die)
     with pytest.raises(KeyboardInterrupt):
-        store.keep(CELL, {**ROW, "nll": 2.0})
+        store.keep(CELL, {**ROW, "nll": 2.0}, {})
     assert store.row(CELL)["nll"] == 1.0
     assert len(list((tmp_path / "cells").iterdir())) == 1
 
@@ -61,15 +61,15 @@ def test_failure_is_kept_until_the_cell_succeeds(tmp_path: Path) -> None:
     assert file.read_text().startswith("majority · snare · seed 0\n")
     assert "Traceback ..." in file.read_text()
     assert store.progress([CELL]).missing == (CELL,)
-    store.keep(CELL, ROW)
+    store.keep(CELL, ROW, {})
     assert not file.exists()
 
 
 def test_table_joins_cells_with_different_measures(tmp_path: Path) -> None:
     store = Store(tmp_path)
     other = replace(CELL, seed=1)
-    store.keep(CELL, {**ROW, "p_at_10": None})
-    store.keep(other, {**ROW, "p_at_10": 0.5, "auprc": 0.1})
+    store.keep(CELL, {**ROW, "p_at_10": None}, {})
+    store.keep(other, {**ROW, "p_at_10": 0.5, "auprc": 0.1}, {})
     table = store.conclude([CELL, other, replace(CELL, seed=2)], "{}")
     assert table["p_at_10"].to_list() == [None, 0.5]
     assert table["auprc"].to_list() == [None, 0.1]

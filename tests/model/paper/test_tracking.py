@@ -1,17 +1,19 @@
 """H_causal of a tracked intervention after every epoch."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from tests.model.paper.conftest import SMALL
 
 from sphunc.errors import ArgumentError
+from sphunc.evaluation import ece, precision_at_k
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.paper import FittedPaper, PaperConfig, TrackedIntervention, fit_paper
 from sphunc.model.paper.holdout import hold_out
 from sphunc.model.paper.simulation import class_entropy
-from sphunc.model.paper.tracking import class_directions
+from sphunc.model.paper.tracking import class_directions, held_out_ece, precision_at_10
 from sphunc.model.paper.training import inputs_for
 
 
@@ -35,6 +37,21 @@ def test_the_entropy_is_that_of_the_rollout(data: TemporalHypergraph) -> None:
     samples = model.rollout(data, 1, 5, seed=4, hold={3: torch.tensor(direction)})
     expected = float(class_entropy(samples[:, -1])[0])
     assert model.history[0].h_causal == pytest.approx(expected, abs=1e-6)
+
+
+def test_calibration_and_links_are_those_of_the_metrics(fitted: FittedPaper, data: TemporalHypergraph) -> None:
+    network = fitted.network
+    inputs = inputs_for(network, data, fitted.agents)
+    targets, _ = hold_out(data, 1, torch.Generator().manual_seed(0))
+    p = network(inputs).log_probabilities.detach().exp()
+    expected = ece(p.numpy(), targets.outcome.numpy(), mask=targets.validation.numpy())
+    assert held_out_ece(network, inputs, targets) == pytest.approx(expected, abs=1e-6)
+    assert precision_at_10(network, replace(data, influence=None, influence_kind="")) is None
+    marked = replace(data, influence=network.links[:, ::3], influence_kind="test")
+    is_true = (torch.arange(network.links.shape[1]) % 3 == 0).numpy()
+    assert precision_at_10(network, marked) == pytest.approx(
+        precision_at_k(network.log_odds.numpy(), is_true, 10), abs=1e-6
+    )
 
 
 def test_directions_of_classes_are_means_of_their_states(fitted: FittedPaper, data: TemporalHypergraph) -> None:

@@ -1,6 +1,6 @@
 """Experiment matrices: a declarative file, cells that are measured once, a store, a summary."""
 
-from sphunc.evaluation.benchmark.cells import Cell, expand
+from sphunc.evaluation.benchmark.cells import ORACLE, Cell, expand
 from sphunc.evaluation.benchmark.engines import Engine, LocalEngine, Outcome
 from sphunc.evaluation.benchmark.matrix import Matrix
 from sphunc.evaluation.benchmark.ray_engine import RayEngine
@@ -11,6 +11,7 @@ from sphunc.evaluation.benchmark.summary import HEADLINES, Headline, Section, ab
 
 __all__ = [
     "HEADLINES",
+    "ORACLE",
     "Cell",
     "Engine",
     "Event",

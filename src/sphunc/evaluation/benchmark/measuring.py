@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
 import torch
 from torch import Tensor
 
@@ -34,22 +36,37 @@ from sphunc.evaluation.benchmark.provenance import environment
 from sphunc.evaluation.benchmark.sources import Material, load_material
 from sphunc.evaluation.links import link_ece
 from sphunc.evaluation.selective import out_of_distribution_auroc
-from sphunc.hypergraph import Split, comembers, time_split
+from sphunc.hypergraph import Split, TemporalHypergraph, comembers, time_split
 
 Row = Mapping[str, Any]
 
 
-def measure(cell: Cell) -> Row:
-    """Return a row of numbers, with what was measured and where; the same cell gives the same numbers."""
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a cell gives.
+
+    Attributes:
+        row: its numbers.
+        frames: what figures are drawn from: "forecasts" of the test origins, "links" with their scores, "history" of
+            a training that has one.
+    """
+
+    row: Row
+    frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+
+def measure(cell: Cell) -> Measured:
+    """Return numbers, with what was measured and where, and frames; the same cell gives the same numbers."""
     torch.manual_seed(cell.seed)  # for a model that reads the global generator after all
     material = load_material(cell.data, cell.seed)
     split = time_split(material.data, cell.horizon)
+    frames: Mapping[str, pl.DataFrame] = {}
     if cell.model == ORACLE:
         numbers = _oracle(material, split)
     else:
-        numbers = _model(cell, material, split)
+        numbers, frames = _model(cell, material, split)
     data = material.data
-    return {
+    row = {
         "model": cell.model,
         "label": cell.label,
         "data": cell.data_label,
@@ -70,6 +87,7 @@ def measure(cell: Cell) -> Row:
         **numbers,
         **environment(),
     }
+    return Measured(row, frames)
 
 
 def _oracle(material: Material, split: Split) -> Row:
@@ -80,7 +98,7 @@ def _oracle(material: Material, split: Split) -> Row:
     return {**_forecast_measures(material, split, forecasts, entropies), "tuned": "{}"}
 
 
-def _model(cell: Cell, material: Material, split: Split) -> Row:
+def _model(cell: Cell, material: Material, split: Split) -> tuple[Row, dict[str, pl.DataFrame]]:
     data = material.data
     start = time.perf_counter()
     settings = _tuned(cell, material, split)
@@ -91,15 +109,52 @@ def _model(cell: Cell, material: Material, split: Split) -> Row:
     forecasts = [model.predict(data, origin_index=origin) for origin in split.test]
     predicted = time.perf_counter()
     probabilities = [forecast.probabilities for forecast in forecasts]
-    return {
+    frames = {"forecasts": forecast_rows(data, split, forecasts)}
+    influence, links = _influence(cell, model, material, split)
+    if links is not None:
+        frames["links"] = links
+    history = getattr(model, "history_", [])
+    if history and hasattr(history[0], "epoch"):
+        frames["history"] = pl.DataFrame([vars(record) for record in history])
+    row = {
         **_forecast_measures(material, split, probabilities, [forecast.total for forecast in forecasts]),
         **_out_of_distribution(material, split, forecasts),
-        **_influence(cell, model, material, split),
+        **influence,
         "tuned": as_json({name: value for name, value in settings.items() if name not in cell.settings}),
         "seconds_tune": tuned - start,
         "seconds_fit": fitted - tuned,
         "seconds_predict": predicted - fitted,
     }
+    return row, frames
+
+
+def forecast_rows(data: TemporalHypergraph, split: Split, forecasts: Sequence[Any]) -> pl.DataFrame:
+    """One row per test origin and agent whose outcome was observed: probabilities, outcome, parts of uncertainty.
+
+    Args:
+        data: with the outcomes.
+        split: test origins.
+        forecasts: from each of them.
+    """
+    assert data.y is not None
+    parts = []
+    for origin, target, forecast in zip(split.test, split.targets("test"), forecasts, strict=True):
+        rows = data.y_mask[target].nonzero().flatten()
+        observed = (data.x_mask[: origin + 1].any(-1) | data.y_mask[: origin + 1]).sum(0)
+        columns = {
+            "origin": [str(data.times[origin])] * len(rows),
+            "agent": [str(data.node_ids[i]) for i in rows.tolist()],
+            "outcome": data.y[target][rows].tolist(),
+            "probabilities": forecast.probabilities[rows].double().tolist(),
+            "times_observed": observed[rows].tolist(),
+            "total": forecast.total[rows].double().tolist(),
+        }
+        for name in ("epistemic", "epistemic_scaled", "aleatoric", "kappa"):
+            values = getattr(forecast, name, None)
+            if values is not None:
+                columns[name] = values[rows].double().tolist()
+        parts.append(pl.DataFrame(columns))
+    return pl.concat(parts)
 
 
 def _tuned(cell: Cell, material: Material, split: Split) -> Settings:
@@ -139,17 +194,19 @@ def _out_of_distribution(material: Material, split: Split, forecasts: list[Any])
     return {"ood_auroc": auroc}
 
 
-def _influence(cell: Cell, model: Forecaster, material: Material, split: Split) -> Row:
+def _influence(cell: Cell, model: Forecaster, material: Material, split: Split) -> tuple[Row, pl.DataFrame | None]:
     links = material.links
     if links is None or not links.shape[1]:
-        return {}
+        return {}, None
     data = material.data
     candidates = comembers(data, until=split.targets("calibration")[-1] + 1)
     is_true = among(candidates, links, data.num_nodes)
     row: Settings = {"links_kind": material.kind, **candidate_measures(candidates, links, is_true)}
     own = _own_influence(model)
+    frame = None
     if own is not None:
         score = influence_scores(own, candidates).score
+        frame = _link_rows(data, candidates, score, is_true)
         row |= link_measures(score, candidates, is_true)
         if isinstance(own, InfluenceGraph):  # its scores are probabilities
             row["link_ece"] = link_ece(score, is_true)
@@ -157,7 +214,19 @@ def _influence(cell: Cell, model: Forecaster, material: Material, split: Split) 
         score = attribute(model, data, (*split.validation, *split.calibration), candidates=candidates).score
         for name, value in link_measures(score, candidates, is_true).items():
             row[f"{name}_common"] = value
-    return row
+    return row, frame
+
+
+def _link_rows(data: TemporalHypergraph, candidates: Tensor, score: Tensor, is_true: Tensor) -> pl.DataFrame:
+    names = [str(agent) for agent in data.node_ids]
+    return pl.DataFrame(
+        {
+            "source": [names[i] for i in candidates[0].tolist()],
+            "target": [names[i] for i in candidates[1].tolist()],
+            "score": score.double().tolist(),
+            "is_true": is_true.tolist(),
+        }
+    )
 
 
 def _own_influence(model: Forecaster) -> InfluenceGraph | InfluenceScores | None:

@@ -117,8 +117,9 @@ def _measure(
             if outcome.error:
                 account = str(store.keep_failure(cell, outcome.account))
             else:
-                row = {**outcome.value, **source, "seconds": outcome.seconds, "code": cell.code}
-                store.keep(cell, row)
+                measured = outcome.value
+                row = {**measured.row, **source, "seconds": outcome.seconds, "code": cell.code}
+                store.keep(cell, row, measured.frames)
                 seconds.append(outcome.seconds)
             left = None
             if seconds:

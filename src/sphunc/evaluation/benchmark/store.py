@@ -1,6 +1,7 @@
 """A store of measured cells: a folder with one Parquet file per cell, whole or absent, and a table of all of them.
 
 ``cells/KEY.parquet`` appears by renaming a complete file, so that a kill leaves no half of one.
+``frames/KEY.NAME.parquet`` holds what figures are drawn from: forecasts, links, history.
 ``failed/KEY.txt`` keeps the traceback of a cell that failed, until it succeeds. ``results.parquet``
 has a row per finished cell. ``.lock`` holds the process id of the run that measures here.
 """
@@ -53,7 +54,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         try:
-            for part in ("cells", "failed"):
+            for part in ("cells", "failed", "frames"):
                 (self.folder / part).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ArgumentError(
@@ -106,15 +107,19 @@ class Store:
             return None
         return frame.row(0, named=True)
 
-    def keep(self, cell: Cell, row: Mapping[str, Any]) -> None:
+    def keep(self, cell: Cell, row: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> None:
         """Write what was measured, whole or not at all; forget that the cell failed before.
 
         Args:
             cell: which.
             row: its numbers, and what they depend on.
+            frames: what figures are drawn from, by name.
         """
+        for name, frame in frames.items():
+            with replacing(self._frame_file(cell.key, name)) as temporary:
+                frame.write_parquet(temporary)
         with replacing(self._file(cell)) as temporary:
-            pl.DataFrame([dict(row)]).write_parquet(temporary)
+            pl.DataFrame([{"key": cell.key, **row}]).write_parquet(temporary)
         self._failure(cell).unlink(missing_ok=True)
 
     def keep_failure(self, cell: Cell, account: str) -> Path:
@@ -143,6 +148,30 @@ class Store:
             table.write_parquet(temporary)
         write_text(self.folder / EXPERIMENT, experiment)
         return table
+
+    def table(self) -> pl.DataFrame:
+        """The table of all finished cells, as the last run left it."""
+        file = self.folder / RESULTS
+        if not file.is_file():
+            raise ArgumentError(
+                f"{self.folder} holds no results. Give a folder that sphunc benchmark or sphunc tables wrote."
+            )
+        return pl.read_parquet(file)
+
+    def frame(self, key: str, name: str) -> pl.DataFrame | None:
+        """What a cell kept for figures, or None.
+
+        Args:
+            key: of the cell, as in the column ``key`` of the table.
+            name: "forecasts", "links" or "history".
+        """
+        file = self._frame_file(key, name)
+        if not file.is_file():
+            return None
+        return pl.read_parquet(file)
+
+    def _frame_file(self, key: str, name: str) -> Path:
+        return self.folder / "frames" / f"{key}.{name}.parquet"
 
     def _frame(self, cell: Cell) -> pl.DataFrame | None:
         file = self._file(cell)

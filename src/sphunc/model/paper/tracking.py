@@ -1,4 +1,4 @@
-"""H_causal of a stated intervention, recorded after every epoch (line 11 of Algorithm 1)."""
+"""What is recorded after every epoch: H_causal of an intervention (line 11 of Algorithm 1), calibration, links."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from sphunc.model.paper.network import PaperNetwork
 from sphunc.model.paper.objective import PaperTargets
 from sphunc.model.paper.simulation import class_entropy, number_entropy, simulate
 from sphunc.sphere import weighted_mean_direction
+
+BINS = 15
+"""Equal-width bins of the expected calibration error."""
+TOP = 10
+"""Links that precision is taken of."""
 
 
 @dataclass(frozen=True)
@@ -133,3 +138,38 @@ def tracked_entropy(
     if not chosen:
         chosen = [index for index in range(data.num_nodes) if index != agent]
     return float(entropy[chosen].mean())
+
+
+@torch.no_grad()
+def held_out_ece(network: PaperNetwork, inputs: PaperInputs, targets: PaperTargets) -> float | None:
+    """Expected calibration error of the validation cells over 15 equal-width bins; None for numbers, or without any.
+
+    Args:
+        network: after an epoch.
+        inputs: all times.
+        targets: outcomes and which of them are held out.
+    """
+    log_probabilities = network(inputs).log_probabilities
+    if log_probabilities is None or not bool(targets.validation.any()):
+        return None
+    top = log_probabilities[targets.validation].exp().max(-1)
+    correct = top.indices == targets.outcome[targets.validation]
+    place = (top.values * BINS).long().clamp(max=BINS - 1)
+    gaps = torch.zeros(BINS, device=place.device).index_add(0, place, correct.to(top.values) - top.values)
+    return float(gaps.abs().sum() / len(place))
+
+
+def precision_at_10(network: PaperNetwork, data: TemporalHypergraph) -> float | None:
+    """Share of the ten most probable links that are true; None where ``data.influence`` does not say which are.
+
+    Args:
+        network: after an epoch.
+        data: with links for scoring only.
+    """
+    if data.influence is None or network.links.shape[1] == 0:
+        return None
+    count = data.num_nodes
+    candidates = network.links[0] * count + network.links[1]
+    best = network.log_odds.topk(min(TOP, len(candidates))).indices
+    true = data.influence[0] * count + data.influence[1]
+    return float(torch.isin(candidates[best], true.to(candidates.device)).float().mean())

@@ -38,6 +38,8 @@ from sphunc.model.paper.tracking import (
     TrackedIntervention,
     check_track,
     class_directions,
+    held_out_ece,
+    precision_at_10,
     tracked_entropy,
 )
 from sphunc.nn import feature_statistics
@@ -61,6 +63,8 @@ class EpochRecord:
         seconds: wall-clock time.
         h_causal: entropy after the tracked intervention in nats, mean over its targets, or None.
         confidence: identification confidence, mean over agents with candidates; None without any.
+        ece: expected calibration error of held-out classes, before the temperature; None without any.
+        precision_at_10: share of true links among the ten most probable; None where the data have none.
     """
 
     epoch: int
@@ -73,6 +77,8 @@ class EpochRecord:
     seconds: float
     h_causal: float | None
     confidence: float | None
+    ece: float | None = None
+    precision_at_10: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +156,8 @@ def train_paper(
             seconds=epoch.seconds,
             h_causal=entropy,
             confidence=overall_confidence(network, data.num_nodes),
+            ece=held_out_ece(network, all_inputs, targets),
+            precision_at_10=precision_at_10(network, data),
         )
         history.append(record)
         for callback in callbacks:
