@@ -1,5 +1,6 @@
 """The picture of the rooms and the modules that an answer passes are those of the code."""
 
+import re
 import runpy
 import subprocess
 import sys
@@ -30,3 +31,12 @@ def test_import_that_a_longer_chain_implies_is_left_out() -> None:
 def test_tables_of_modules_are_up_to_date() -> None:
     run = subprocess.run([sys.executable, str(SCRIPT), "--check"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr or REMEDY
+
+
+def test_modules_of_the_glossary_exist() -> None:
+    glossary = (ROOT / "docs" / "glossary.md").read_text()
+    named = re.findall(r"`([a-z_.]+)` \|$", glossary, re.MULTILINE)
+    source = ROOT / "src" / "sphunc"
+    paths = {module: source.joinpath(*module.split(".")) for module in named}
+    assert len(paths) > 20
+    assert [module for module, path in paths.items() if not (path.is_dir() or path.with_suffix(".py").exists())] == []

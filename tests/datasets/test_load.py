@@ -31,7 +31,7 @@ def test_unknown_option_lists_the_known(name: str, tmp_path: Path) -> None:
 
 
 def test_unknown_name_suggests_the_nearest() -> None:
-    with pytest.raises(sphunc.DataError, match=r"no data set 'phemee'; known: pheme, snare.*Did you mean 'pheme'"):
+    with pytest.raises(sphunc.DataError, match=r"no data set 'phemee'; known: pheme, snare.*did you mean 'pheme'"):
         load_dataset("phemee", ".")
     with pytest.raises(sphunc.DataError, match="known: pheme"):
         card("mnist")

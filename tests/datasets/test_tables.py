@@ -4,7 +4,6 @@ import torch
 
 from sphunc.datasets.tables import (
     DatasetTables,
-    at_least,
     carried,
     choose,
     distinct_links,
@@ -46,9 +45,6 @@ def test_distinct_links_between_known_and_different_agents() -> None:
 def test_values_of_options_are_refused_with_the_choice() -> None:
     with pytest.raises(ArgumentError, match="mood=3 is not known; choose one of 1, 2"):
         choose("mood", 3, (1, 2))
-    for wrong in (1, 2.5, True, "many"):
-        with pytest.raises(ArgumentError, match="give a whole number of at least 2"):
-            at_least("bins", wrong, 2)
 
 
 def mini(**changes: object) -> DatasetTables:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from hashlib import sha256
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sphunc._checks import did_you_mean
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
 from sphunc.datasets.tables import DatasetTables
 from sphunc.errors import ArgumentError, DataError
@@ -81,9 +81,9 @@ def card(name: str) -> DatasetCard:
 
 def _dataset(name: str) -> Dataset:
     if name not in NAMES:
-        hint = "".join(f" Did you mean {near!r}?" for near in get_close_matches(str(name), NAMES, n=1))
         raise DataError(
-            f"there is no data set {name!r}; known: {', '.join(NAMES)}.{hint} For your own: sphunc.read_tables"
+            f"there is no data set {name!r}; known: {', '.join(NAMES)}. "
+            f"For your own: sphunc.read_tables{did_you_mean(name, NAMES)}"
         )
     return import_module(f"sphunc.datasets.{name}").DATASET
 

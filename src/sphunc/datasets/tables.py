@@ -82,18 +82,6 @@ def choose(name: str, got: object, allowed: Sequence[object]) -> None:
         raise ArgumentError(f"{name}={got!r} is not known; choose one of {', '.join(map(repr, allowed))}")
 
 
-def at_least(name: str, got: object, least: int) -> None:
-    """Refuse what is no whole number, or too small.
-
-    Args:
-        name: of the option.
-        got: its value.
-        least: smallest value that is allowed.
-    """
-    if isinstance(got, bool) or not isinstance(got, int) or got < least:
-        raise ArgumentError(f"{name}={got!r} is too small or no whole number; give a whole number of at least {least}")
-
-
 def dominant(frame: pl.DataFrame, value: str, latest: str) -> pl.DataFrame:
     """Return ``time, agent, outcome``: the most frequent value per time and agent.
 

@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 import numpy as np
 
-from sphunc._checks import did_you_mean, plain_scalar
+from sphunc._checks import did_you_mean, is_whole, plain_scalar
 from sphunc.errors import ArgumentError
 
 SHOWN = 6  # times that an error lists before it leaves some out
@@ -75,7 +75,7 @@ def _positions_of(label: object, times: Sequence[object]) -> list[int]:
         return equal
     if isinstance(label, str) and label.strip().lstrip("+-").isdecimal():
         number = int(label)
-        same = [position for position, time in enumerate(times) if _is_integer(time) and time == number]
+        same = [position for position, time in enumerate(times) if is_whole(time) and time == number]
         if same:
             return same
     moment = iso_moment(label)
@@ -89,10 +89,6 @@ def _positions_of(label: object, times: Sequence[object]) -> list[int]:
 
 def _is_equal(time: object, label: object) -> bool:
     return isinstance(time, str) == isinstance(label, str) and bool(time == label)
-
-
-def _is_integer(time: object) -> bool:
-    return isinstance(time, (int, np.integer)) and not isinstance(time, bool)
 
 
 def iso_moment(value: object) -> date | datetime | None:
@@ -123,7 +119,7 @@ def _day(moment: date | datetime | None) -> date | None:
 
 def _refusal(label: object, times: Sequence[object]) -> str:
     found = f"{show_time(label)} is not a time of the data, whose times are {show_times(times)}"
-    if _is_integer(label) and 0 <= int(label) < len(times):  # type: ignore[call-overload]
+    if is_whole(label) and 0 <= int(label) < len(times):  # type: ignore[call-overload]
         named = show_time(times[int(label)])  # type: ignore[call-overload]
         return f"{found}; position {label} is time {named}: give this label, or until_index({label}) for the position"
     hint = ""

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from sphunc._checks import whole_number
 from sphunc.datasets.amigos.recordings import LONG_VIDEOS, Recording, read_recordings, recording_files
 from sphunc.datasets.amigos.sheet import EXPERIMENT_DATA, KNOWN_GROUPS, viewing_groups
 from sphunc.datasets.amigos.signals import BASELINE_SECONDS, RATE, feature_names, video_features
 from sphunc.datasets.card import Dataset, DatasetCard, refuse, refuse_faults
-from sphunc.datasets.tables import OUTCOME_SCHEMA, DatasetTables, at_least, choose, large_groups
+from sphunc.datasets.tables import OUTCOME_SCHEMA, DatasetTables, choose, large_groups
 from sphunc.errors import ArgumentError
 
 SEGMENT_SECONDS = 20
@@ -69,7 +70,7 @@ class AmigosOptions:
         choose("baseline", self.baseline, (True, False))
         choose("same_setting", self.same_setting, (True, False))
         for person in self.leave_out:
-            at_least("leave_out", person, 1)
+            whole_number("leave_out", person, least=1)
         if (self.outcome, self.times) == ("self", "segments"):
             raise ArgumentError("outcome='self' rates whole videos; with times='segments' pass outcome='external'")
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sphunc._checks import whole_number
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
 from sphunc.datasets.collaboration.congress import ROSTERS, is_congress, read_congress
 from sphunc.datasets.collaboration.cornell import is_cornell, read_meetings
 from sphunc.datasets.collaboration.papers import in_years, metadata_file, paper_tables, read_metadata
-from sphunc.datasets.tables import DatasetTables, at_least, choose
+from sphunc.datasets.tables import DatasetTables, choose
 from sphunc.errors import ArgumentError, DataError
 
 CARD = DatasetCard(
@@ -75,7 +76,7 @@ class CollaborationOptions:
         choose("chamber", self.chamber, tuple(ROSTERS))
         choose("outcome", self.outcome, ("ideology", "party"))
         for name in ("min_papers", "buckets", "step", "smallest_group"):
-            at_least(name, getattr(self, name), 1)
+            whole_number(name, getattr(self, name), least=1)
         if self.years is not None and (len(self.years) != 2 or self.years[0] > self.years[1]):
             raise ArgumentError(f"years={self.years!r}; give (first, last)")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from sphunc._checks import whole_number
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
 from sphunc.datasets.financial.prices import (
     NO_SECTOR,
@@ -19,7 +20,7 @@ from sphunc.datasets.financial.prices import (
     rsr_market,
 )
 from sphunc.datasets.financial.windows import FEATURES, daily_returns, quantile_classes, split_windows, window_features
-from sphunc.datasets.tables import DatasetTables, at_least, choose, large_groups
+from sphunc.datasets.tables import DatasetTables, choose, large_groups
 from sphunc.errors import DataError
 
 _FIVE = ("lowest", "low", "middle", "high", "highest")
@@ -80,7 +81,7 @@ class FinancialOptions:
         choose("outcome", self.outcome, ("volatility", "return"))
         choose("thresholds", self.thresholds, ("cross-section", "reference"))
         for name, least in (("window", 2), ("classes", 2), ("reference", 1), ("smallest_group", 1)):
-            at_least(name, getattr(self, name), least)
+            whole_number(name, getattr(self, name), least=least)
 
 
 def read(root: Path, options: FinancialOptions) -> DatasetTables:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
 
+from sphunc._checks import whole_number
 from sphunc.datasets.card import Dataset, DatasetCard, refuse, refuse_faults
 from sphunc.datasets.pheme import frames
 from sphunc.datasets.pheme.threads import STANCES, VERACITIES, Collected, Thread, collect, threads
 from sphunc.datasets.pheme.tree import ARCHIVES, files, is_archive
-from sphunc.datasets.tables import DatasetTables, at_least, carried, choose
+from sphunc.datasets.tables import DatasetTables, carried, choose
 from sphunc.errors import ArgumentError
 
 THREADS_PER_EVENT = {
@@ -112,7 +113,7 @@ class PhemeOptions:
         choose("links", self.links, ("reply", "follow", "both"))
         choose("carry", self.carry, (True, False))
         for name, least in (("bins", 3), ("buckets", 1), ("smallest_group", 1)):
-            at_least(name, getattr(self, name), least)
+            whole_number(name, getattr(self, name), least=least)
         if len(set(frames.edges(self.bins, self.clock))) < self.bins:
             raise ArgumentError(f"bins={self.bins} is too fine for whole seconds; give at most about 100")
         if self.links != "reply" and self.agents == "tweets":

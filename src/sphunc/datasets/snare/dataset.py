@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from sphunc._checks import whole_number
 from sphunc.datasets.card import Dataset, DatasetCard, refuse
 from sphunc.datasets.snare.glasgow import is_glasgow, read_glasgow, read_r
 from sphunc.datasets.snare.peers import CLASS_NAMES, study_tables
-from sphunc.datasets.tables import DatasetTables, at_least
+from sphunc.datasets.tables import DatasetTables
 from sphunc.errors import DataError
 from sphunc.io import SienaStudy, decode, is_session, read_siena
 
@@ -92,7 +93,7 @@ class SnareOptions:
     missing: str = "9"
 
     def __post_init__(self) -> None:
-        at_least("smallest_group", self.smallest_group, 1)
+        whole_number("smallest_group", self.smallest_group, least=1)
 
 
 def read(root: Path, options: SnareOptions) -> DatasetTables:
