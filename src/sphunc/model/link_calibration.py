@@ -43,7 +43,7 @@ class DecoyComparison:
     """Raw probabilities of candidates and decoys, judged together.
 
     Attributes:
-        candidates: of candidates.
+        candidates: of all candidates.
         decoys: of every kind of decoy with enough of them.
     """
 
@@ -196,7 +196,7 @@ def decoy_share(
 
     Args:
         raw: probabilities to calibrate.
-        candidates: those of candidates, judged together with the decoys.
+        candidates: those of all candidates, judged together with the decoys.
         decoys: those of the decoys.
     """
     edges = torch.linspace(-LARGEST_ODDS, LARGEST_ODDS, NUM_BINS, dtype=torch.float64, device=raw.device)
