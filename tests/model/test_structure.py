@@ -17,9 +17,11 @@ from sphunc.model.structure import (
     LinkPrior,
     NormalEquations,
     _Gibbs,
+    detectable_coefficient,
     learn_structure,
     normal_equations,
     source_variance,
+    without_common_shocks,
 )
 
 
@@ -294,3 +296,32 @@ def test_moments_are_those_of_a_distribution():
     assert ((found.probability >= 0) & (found.probability <= 1 + 1e-12)).all()
     assert 0 < posterior.prior.share < 0.5
     assert (posterior.inertia > 0).all()
+
+
+def test_common_shocks_are_taken_out_and_the_level_stays():
+    data = chain_data(7, 30, 2)
+    shock = draw(7, 1, 2, seed=11)
+    moved = replace(
+        data,
+        observation=data.observation + shock,
+        states=data.states + shock,
+        messages=data.messages + shock,
+    )
+    plain = without_common_shocks(data)
+    found = without_common_shocks(moved)
+    for name in ("observation", "states", "messages"):
+        gap = getattr(found, name) - getattr(plain, name)
+        torch.testing.assert_close(gap, shock.mean(0, keepdim=True).expand_as(gap))
+    few = chain_data(7, 5, 2)
+    assert without_common_shocks(few) is few
+
+
+def test_detectable_coefficient_is_four_standard_errors():
+    source = torch.tensor([[1, 2], [0, 2], [0, 1]])
+    nothing = torch.zeros(3, 2).double()
+    links = Links(source, torch.ones(3, 2, dtype=torch.bool), nothing, nothing, nothing)
+    gram = torch.zeros(1, 3, 3, 3).double()
+    gram[0] = torch.diag(torch.tensor([25.0, 25.0, 2.0]).double())
+    moment = torch.zeros(1, 3, 3).double()
+    equations = NormalEquations(torch.tensor([0.5]).double(), gram, moment, moment[..., 0])
+    assert detectable_coefficient(equations, links) == pytest.approx(4.0 / 5.0)

@@ -11,6 +11,9 @@ from torch import Tensor
 from sphunc._typing import Int, Links
 from sphunc.errors import ArgumentError
 
+FEW_SLOTS = 2000
+"""Padded columns up to which a batch costs little more than its overhead, however much of them is padding."""
+
 
 @dataclass(frozen=True, eq=False)
 class CandidateLinks:
@@ -133,12 +136,11 @@ def batches_by_width(
     batches = []
     start = 0
     for stop in range(1, len(width) + 1):
-        is_last = stop == len(width)
         if (
-            is_last
+            stop == len(width)
             or stop - start >= most
             or (stop + 1 - start) * width[stop] > slots
-            or width[stop] > 1.5 * width[start] + 4
+            or ((stop + 1 - start) * width[stop] > FEW_SLOTS and width[stop] > 1.5 * width[start] + 4)
         ):
             batches.append(order[start:stop])
             start = stop

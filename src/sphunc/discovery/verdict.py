@@ -66,6 +66,8 @@ def verdict(found: float, fit: Diagnostics, diagnostics: Diagnostics) -> str:
         return "on data simulated from the fit most links shown do not exist: trust the ranking, not the probabilities"
     if diagnostics.get("halves_p_value", 1.0) < CLEARLY_CHANGED:
         return f"{found:.0f} links expected above 0.5, but influence differs between both halves: an average over times"
+    if diagnostics and not {"placebo_links", "reversed_links"} & set(diagnostics):
+        return f"{found:.0f} links expected above 0.5, but too few candidates to compare with decoys: not calibrated"
     if diagnostics:
         return f"checks passed: {found:.0f} links expected above 0.5"
     if "rows_per_target" not in fit:

@@ -11,6 +11,7 @@ from sphunc.discovery import InfluenceGraph
 from sphunc.errors import ArgumentError
 from sphunc.forecasting import canonical_order
 from sphunc.model.fitting import FittedModel
+from sphunc.model.link_calibration import KINDS
 from sphunc.model.paper import FittedPaper
 
 NO_STATES = "features show nothing that persists, so that there are no states to act on each other"
@@ -53,6 +54,7 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
     order = torch.tensor(canonical_order(agents), device=target.device)
     source = links.source[target, slot]
     share = min(1.0, states.structure.prior.share)
+    diagnostics = dict(states.structure.diagnostics)
     return InfluenceGraph(
         torch.stack([order[source], order[target]]).cpu(),
         agents,
@@ -60,14 +62,14 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
         strength.cpu(),
         deviation.cpu(),
         prior=torch.full_like(probability, share).cpu(),
-        calibrated=True,
+        calibrated=not diagnostics.keys().isdisjoint(KINDS),
         fit={
             "share": share,
             "size": states.structure.prior.size,
             "axes": states.axes.num_axes,
             "detectable": states.structure.detectable,
         },
-        diagnostics=dict(states.structure.diagnostics),
+        diagnostics=diagnostics,
         notes=_notes(order[(~links.is_candidate.any(1)).nonzero().flatten()].tolist(), agents),
     )
 

@@ -43,18 +43,18 @@ class DecoyComparison:
     """Raw probabilities of candidates and decoys, judged together.
 
     Attributes:
-        rivals: of candidates.
+        candidates: of all candidates.
         decoys: of every kind of decoy with enough of them.
     """
 
-    rivals: Float[Tensor, " rival"]
+    candidates: Float[Tensor, " other"]
     decoys: tuple[Tensor, ...]
 
     def calibrated(self, raw: Float[Tensor, "agent candidate"]) -> Float[Tensor, "agent candidate"]:
         """Lower raw probabilities to what every kind of decoy leaves of them."""
         lowered = raw
         for decoys in self.decoys:
-            lowered = torch.minimum(lowered, decoy_share(raw, self.rivals, decoys))
+            lowered = torch.minimum(lowered, decoy_share(raw, self.candidates, decoys))
         return lowered
 
     def shown_decoys(self, kind: int) -> float:
@@ -65,7 +65,7 @@ class DecoyComparison:
         """
         decoys = self.decoys[kind]
         calibrated = self.calibrated(decoys.unsqueeze(0)).squeeze(0)
-        return float(calibrated[calibrated > SHOWN].sum()) * len(self.rivals) / len(decoys)
+        return float(calibrated[calibrated > SHOWN].sum()) * len(self.candidates) / len(decoys)
 
 
 def calibrate_links(
@@ -94,7 +94,7 @@ def calibrate_links(
         seed=seed,
         adapts=False,
     )
-    rivals = found.links.probability[:, :width][links.is_candidate]
+    candidates = found.links.probability[:, :width][links.is_candidate]
     diagnostics = []
     usable = []
     start = width
@@ -104,7 +104,7 @@ def calibrate_links(
         if len(decoys) >= FEWEST_DECOYS:
             usable.append((name, decoys))
         start = start + columns
-    comparison = DecoyComparison(rivals, tuple(decoys for _, decoys in usable))
+    comparison = DecoyComparison(candidates, tuple(decoys for _, decoys in usable))
     for kind, (name, _) in enumerate(usable):
         diagnostics.append((name, comparison.shown_decoys(kind)))
     raw = links.probability
@@ -190,17 +190,17 @@ def _draw_unmet(links: Links, generator: torch.Generator) -> tuple[Tensor, Tenso
 
 
 def decoy_share(
-    raw: Float[Tensor, "agent candidate"], rivals: Float[Tensor, " rival"], decoys: Float[Tensor, " decoy"]
+    raw: Float[Tensor, "agent candidate"], candidates: Float[Tensor, " other"], decoys: Float[Tensor, " decoy"]
 ) -> Float[Tensor, "agent candidate"]:
     """Share of links at every raw probability, increasing in it.
 
     Args:
         raw: probabilities to calibrate.
-        rivals: those of candidates, judged together with the decoys.
+        candidates: those of all candidates, judged together with the decoys.
         decoys: those of the decoys.
     """
     edges = torch.linspace(-LARGEST_ODDS, LARGEST_ODDS, NUM_BINS, dtype=torch.float64, device=raw.device)
-    candidate_count = torch.bincount(_nearest(edges, rivals), minlength=NUM_BINS).double()
+    candidate_count = torch.bincount(_nearest(edges, candidates), minlength=NUM_BINS).double()
     decoy_count = torch.bincount(_nearest(edges, decoys), minlength=NUM_BINS).double()
     slope, offset = torch.meshgrid(SLOPES.to(edges), OFFSETS.to(edges), indexing="ij")
     log_odds = offset.reshape(-1, 1) + slope.reshape(-1, 1) * edges
@@ -211,7 +211,7 @@ def decoy_share(
     share = torch.sigmoid(log_odds)
     mean_share = (share @ candidate_count / candidate_count.sum()).unsqueeze(1)
     log_ratio = torch.nn.functional.logsigmoid(-log_odds) - torch.log1p(-mean_share)
-    decoy_odds = log_ratio + math.log(len(decoys) / len(rivals))
+    decoy_odds = log_ratio + math.log(len(decoys) / len(candidates))
     is_decoy = torch.nn.functional.logsigmoid(decoy_odds) @ decoy_count
     is_candidate = torch.nn.functional.logsigmoid(-decoy_odds) @ candidate_count
     weight = torch.softmax(is_decoy + is_candidate + log_prior, 0)

@@ -1,4 +1,4 @@
-"""Parametric bootstrap: panels drawn from the fitted regression, with links that are known, judged in the same way."""
+"""Parametric bootstrap: panels drawn from the fitted regression, with links that are known, found in the same way."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ def simulated_calibration(
         return SimulatedCalibration(0, 0, 0.0, int(exists.sum()))
     again = fit_settings(replica)
     found = estimate(replica, again, targets).probability
-    judged = torch.isin(problem.candidates.links[1], targets) & ~problem.candidates.required
-    judged = judged & ~panel.silent[problem.candidates.links[0]]
-    found = found[judged]
+    is_compared = torch.isin(problem.candidates.links[1], targets) & ~problem.candidates.required
+    is_compared = is_compared & ~panel.silent[problem.candidates.links[0]]
+    found = found[is_compared]
     if calibrate:
         found = against_decoys(found, draw_decoys(replica, again, seed), again.reference)
-    return calibration_of(found, exists[judged])
+    return calibration_of(found, exists[is_compared])
 
 
 def simulate_panel(
