@@ -161,6 +161,8 @@ def test_agents_that_meet_nobody_have_no_path(neighbours):
     )
     met = intervene(neighbours, Do("a0", outcome="c0"), Simulation(horizon=2, samples=8, seed=0))
     assert met.message == ""
+    early = intervene(neighbours, Do("a0", outcome="c0"), Simulation(horizon=1, samples=8, seed=0))
+    assert early.message.startswith("nothing acts on other agents yet")
 
 
 def test_faults_are_found_before_any_work(neighbours):

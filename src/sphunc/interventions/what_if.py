@@ -248,5 +248,7 @@ def describe_paths(origin: Origin, plan: Plan, simulator: Simulator) -> str:
     intervened = torch.zeros(origin.num_agents, dtype=torch.bool)
     intervened[list(simulator.interventions.intervened)] = True
     if not bool((simulator.affected[-1] & ~intervened).any()):
+        if bool(intervened.any()) and not bool(simulator.affected[:-1].any()):
+            return "nothing acts on other agents yet: what is set acts on them one step later; simulate further"
         return "the data show no influence to act through: no link and no shared group leads to other agents"
     return ""
