@@ -33,6 +33,7 @@ docs: .venv/dev
 
 examples: .venv/dev
 	for example in examples/*.py; do echo "$$example"; $(BIN)/python -W error "$$example" || exit 1; done
+	for example in examples/*.sh; do echo "$$example"; PATH="$$PWD/$(BIN):$$PATH" sh "$$example" || exit 1; done
 
 format: .venv/dev
 	$(BIN)/ruff format .

@@ -4,42 +4,44 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sphunc.errors import ArgumentError
 
 
-def read_config(context: typer.Context, file: Path | None) -> Path | None:
+def read_config(context: Any, parameter: Any, file: Path | None) -> Path | None:
     """Take the values of a TOML file as defaults: a flag wins over the file.
 
     Args:
-        context: of the command.
+        context: of the command; its class is private to typer.
+        parameter: the option itself.
         file: its keys are the long names of options, with or without dashes.
     """
     if file is None:
         return None
+    flag = parameter.opts[0]
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
-        raise ArgumentError(f"--config {file} cannot be read: {error}") from None
-    parameters = {name: parameter for parameter in context.command.params for name in _names(parameter)}
+        raise ArgumentError(f"{flag} {file} cannot be read: {error}") from None
+    parameters = {name: option for option in context.command.params for name in _names(option)}
     defaults: dict[str, object] = {}
     for key, value in document.items():
-        parameter = parameters.get(key.replace("-", "_"))
-        if parameter is None or key == "config":
+        option = parameters.get(key.replace("-", "_"))
+        if option is None or key == "config":
             from sphunc._checks import did_you_mean
 
             known = sorted(name for name in parameters if name not in ("config", "help") and not name.startswith("as_"))
             raise ArgumentError(
-                f"--config {file}: {key!r} is not a key{did_you_mean(key, known)}; allowed: {', '.join(known)}"
+                f"{flag} {file}: {key!r} is not a key{did_you_mean(key, known)}; allowed: {', '.join(known)}"
             )
         if isinstance(value, dict):
-            raise ArgumentError(f"--config {file}: {key} is a table; write keys = values without [tables]")
-        if isinstance(value, list) != bool(getattr(parameter, "multiple", False)):
+            raise ArgumentError(f"{flag} {file}: {key} is a table; write keys = values without [tables]")
+        if isinstance(value, list) != bool(getattr(option, "multiple", False)):
             value = value[0] if isinstance(value, list) and len(value) == 1 else [value]
-        defaults[parameter.name or key] = value
+        defaults[option.name or key] = value
     context.default_map = {**(context.default_map or {}), **defaults}
     return file
 
