@@ -3,18 +3,22 @@
 from sphunc.baselines.attribution import attribute
 from sphunc.baselines.forecaster import (
     BaselineForecast,
+    DecomposedForecast,
     Forecaster,
     InfluenceForecaster,
     predictive_entropy,
 )
 from sphunc.baselines.influence import PROBABILITY, InfluenceScores, influence_scores
-from sphunc.baselines.registry import FORECASTERS, forecaster, forecaster_class, load_forecaster
+from sphunc.baselines.registry import FORECASTERS, WRAPPED, WRAPPERS, forecaster, forecaster_class, load_forecaster
 from sphunc.baselines.tuning import Trial, tune
 
 __all__ = [
     "FORECASTERS",
     "PROBABILITY",
+    "WRAPPED",
+    "WRAPPERS",
     "BaselineForecast",
+    "DecomposedForecast",
     "Forecaster",
     "InfluenceForecaster",
     "InfluenceScores",

@@ -39,6 +39,10 @@ FORECASTERS = MappingProxyType(
     }
 )
 """Name to "module:class"; loaded on first use."""
+WRAPPERS = ("ensemble", "mc_dropout")
+"""Systems made of another one, which their setting ``of`` names."""
+WRAPPED = "edhnn"
+"""What they are made of unless it is given."""
 
 
 def forecaster_class(name: str) -> Any:

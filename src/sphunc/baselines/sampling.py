@@ -26,7 +26,7 @@ from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Whole
 from sphunc.baselines.baseline import CalibratedBaseline, Document, NetworkBaseline, Tensors
 from sphunc.baselines.holdout import HoldoutScheme
-from sphunc.baselines.registry import FORECASTERS, forecaster_class
+from sphunc.baselines.registry import FORECASTERS, WRAPPED, forecaster_class
 from sphunc.baselines.settings import Setting, Settings, Several
 from sphunc.baselines.temperature import HeldOut, Temperature, match_confidence, mixture
 from sphunc.errors import ArgumentError
@@ -69,7 +69,7 @@ class Wrapper(CalibratedBaseline):
     def __init__(
         self,
         *,
-        of: str = "edhnn",
+        of: str = WRAPPED,
         horizon: Whole = 1,
         seed: Whole = 0,
         device: str | torch.device = "cpu",

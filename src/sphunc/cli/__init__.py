@@ -328,7 +328,9 @@ def report_command(
 def benchmark_command(
     file: Annotated[Path | None, typer.Argument(help="An experiment in TOML or JSON; see docs/benchmark.md.")] = None,
     quick: bool = typer.Option(
-        False, "--quick", help="Six systems and three trivial ones on one small world: no file needed, minutes."
+        False,
+        "--quick",
+        help="Six systems, two strong and three trivial ones on one small world: no file needed, minutes.",
     ),
     out: Annotated[Path | None, typer.Option(help="Where results go; results/NAME unless given.")] = None,
     workers: Annotated[

@@ -20,6 +20,14 @@ TITLES = {
     "spherenet": "SphereNet",
     "cignn": "CI-GNN",
     "causal-sphhn": "Causal-SphHN",
+    "sphunc-paper": "SphUnc (paper)",
+    "hgnn": "HGNN",
+    "unigcnii": "UniGCNII",
+    "allset": "AllSetTransformer",
+    "edhnn": "ED-HNN",
+    "gpn": "GPN",
+    "mlp": "MLP",
+    "mc-dropout": "MC dropout",
 }
 NOTHING = "–"
 BEST = "•"

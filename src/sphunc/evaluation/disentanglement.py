@@ -50,7 +50,7 @@ SYSTEMS: Mapping[str, MakeSystem] = MappingProxyType(
 """Systems that decompose their uncertainty, at their defaults."""
 LEVELS: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
-        "data": (0.0, 0.5, 0.75, 0.9),
+        "data": (0.0, 0.25, 0.5, 0.75),
         "distance": (0.0, 1.0, 2.0, 4.0),
         "noise": (0.0, 0.15, 0.3, 0.45),
     }

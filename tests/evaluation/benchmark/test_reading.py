@@ -149,9 +149,9 @@ def test_what_is_nested_too_deeply_is_named(tmp_path: Path, ending: str) -> None
         read_matrix(tmp_path / f"a.{ending}")
 
 
-def test_quick_has_the_six_systems_and_the_trivial_ones() -> None:
+def test_quick_has_the_six_systems_two_strong_ones_and_the_trivial_ones() -> None:
     cells = expand(quick_matrix())
     labels = {cell.label.replace("-", "_") for cell in cells}
     assert set(SIX_SYSTEMS) <= labels
-    assert labels - set(SIX_SYSTEMS) == {"majority", "persistence", "logistic", "oracle"}
+    assert labels - set(SIX_SYSTEMS) == {"edhnn", "boosting", "majority", "persistence", "logistic", "oracle"}
     assert len({cell.trials for cell in cells}) == 1

@@ -11,8 +11,8 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from sphunc.baselines import FORECASTERS, forecaster
-from sphunc.evaluation.benchmark.matrix import DataEntry, Matrix, Settings, TableData, WorldData
+from sphunc.baselines import FORECASTERS, WRAPPED, WRAPPERS, forecaster
+from sphunc.evaluation.benchmark.matrix import DataEntry, Matrix, Model, Settings, TableData, Variant, WorldData
 from sphunc.evaluation.benchmark.provenance import code_fingerprint, files_fingerprint
 
 ORACLE = "oracle"
@@ -104,7 +104,7 @@ def expand(matrix: Matrix) -> tuple[Cell, ...]:
                     settings={**model.settings, **variant.settings},
                     trials=matrix.trials,
                     attribution=matrix.attribution,
-                    code=_code(model.name, shared["data"].get("dataset")),
+                    code=_code(model.name, shared["data"].get("dataset"), _wrapped(model, variant)),
                     **shared,
                 )
                 cells.append(cell)
@@ -127,12 +127,20 @@ def _files(root: Path) -> str:
     return files_fingerprint(root)
 
 
+def _wrapped(model: Model, variant: Variant) -> str | None:
+    """The system that an ensemble or Monte Carlo dropout is made of."""
+    if model.name not in WRAPPERS:
+        return None
+    return str({**model.settings, **variant.settings}.get("of", WRAPPED))
+
+
 @cache
-def _code(model: str, dataset: str | None) -> str:
+def _code(model: str, dataset: str | None, wrapped: str | None = None) -> str:
     roots = [_MEASURING]
-    if model != ORACLE:
-        module, _, _ = FORECASTERS[model].partition(":")
-        roots.append(module)
+    for name in (model, wrapped):
+        if name is not None and name in FORECASTERS:
+            module, _, _ = FORECASTERS[name].partition(":")
+            roots.append(module)
     if dataset is not None:
         roots.append(f"sphunc.datasets.{dataset}")
     return code_fingerprint(*roots, apart=_APART)

@@ -21,7 +21,7 @@ SIX_SYSTEMS = ("sphunc", "hypergcn", "sshgnn", "spherenet", "cignn", "causal_sph
 """SphUnc and the five systems of the paper."""
 QUICK = {
     "name": "quick",
-    "models": [*SIX_SYSTEMS, "majority", "persistence", "logistic"],
+    "models": [*SIX_SYSTEMS, "edhnn", "boosting", "majority", "persistence", "logistic"],
     "data": [{"world": "snare", "knobs": {"agents": 100, "times": 10}, "label": "small snare world"}],
     "seeds": [0, 1, 2],
 }

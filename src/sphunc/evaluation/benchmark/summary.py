@@ -24,8 +24,8 @@ from sphunc.evaluation.significance import (
 
 TRIVIAL = ("majority", "persistence", "logistic")
 """Their best, with default settings, is where the way to the oracle begins."""
-CONTROLS = (*TRIVIAL, "recurrent")
-"""Systems that look at no group: a family of tests of their own, apart from the published systems."""
+CONTROLS = (*TRIVIAL, "recurrent", "mlp", "boosting")
+"""Systems that pass no messages: a family of tests of their own, apart from the published systems."""
 
 Labels = tuple[str, ...]
 ByColumn = Mapping[str, Labels]
@@ -84,7 +84,7 @@ class Section:
         data, variant: which.
         reference: label of the system that the others are tested against.
         systems: labels of the systems, controls left out, in the order of the experiment.
-        controls: labels of the systems that look at no group.
+        controls: labels of the systems that pass no messages.
         ceiling: label of the oracle, on a world; empty elsewhere.
         standings: by column, then label; a system without the measure is left out.
         competing: by column the labels that have the measure with every seed that any system has it
