@@ -35,7 +35,7 @@ LEVEL = (0.05, 0.95)
 """Quantiles over structures: an interval that holds 90 %, as those of effects do."""
 POINTS = 64
 """Points of an expectation over what is believed of the target's state."""
-TITLE = "Who influences whom"
+TITLE = "Links and what they mean"
 NO_WEIGHT = (
     "States have weight 0 in the forecast, so that links between them say nothing about outcomes: probability and "
     "strength only."

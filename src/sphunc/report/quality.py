@@ -204,7 +204,7 @@ def quality_table(held: HeldOutOutcomes) -> Table:
         f"{len(held.outcome):,} outcomes: {held.how}. Low and high: 95 % by bootstrap over agents. Beside it two "
         "forecasts without any model, from frequencies and from the last outcome."
     )
-    return Table("Forecast quality", pl.DataFrame(rows, schema=schema, orient="row"), note)
+    return Table("Scores on outcomes that the model did not see", pl.DataFrame(rows, schema=schema, orient="row"), note)
 
 
 def _interval(metric: Metric, held: HeldOutOutcomes, *arrays: np.ndarray) -> tuple[float, float, float]:
@@ -336,7 +336,7 @@ def reliability_figure(held: HeldOutOutcomes) -> Figure | None:
     right = float(np.average(curve.accuracy, weights=curve.count))
     description = (
         f"Forecasts named a class with a probability of {mean:.2f} on average, and {right:.2f} of them were right; the "
-        f"mean gap per bin is {gap:.3f}. Bars: where 95 % of the shares of a calibrated forecast would lie around it."
+        f"mean gap per bin is {gap:.3f}. Bars: where 95 % of the points of a calibrated forecast would lie."
     )
     return reliability_plot(
         "Calibration of held-out forecasts",
