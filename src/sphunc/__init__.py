@@ -86,6 +86,7 @@ _PACKAGES = (
     "io",
     "model",
     "nn",
+    "report",
     "sphere",
     "worlds",
 )

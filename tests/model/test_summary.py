@@ -81,9 +81,7 @@ def _regression(classes: int) -> tuple[BaseRegression, torch.Tensor, torch.Tenso
     covariance = multinomial_covariance(z, coefficients, penalty, weight)
     one = torch.ones(3, dtype=torch.float64)
     standardiser = Standardiser(0 * one, one, torch.zeros(3, dtype=torch.bool))
-    base = BaseRegression(
-        standardiser, coefficients, covariance, z.new_zeros(4, 0), penalty, math.inf, "origins", 400
-    )
+    base = BaseRegression(standardiser, coefficients, covariance, z.new_zeros(4, 0), penalty, math.inf, "origins", 400)
     return base, z, penalty
 
 
@@ -168,9 +166,7 @@ def test_curvature_of_the_wrong_sign_gives_no_error() -> None:
     assert covariance.isnan().all()
 
 
-def test_state_estimates_have_errors_where_data_is_given(
-    model: sphunc.SphUnc, data: sphunc.TemporalHypergraph
-) -> None:
+def test_state_estimates_have_errors_where_data_is_given(model: sphunc.SphUnc, data: sphunc.TemporalHypergraph) -> None:
     learned = model.model_
     assert isinstance(learned, FittedModel)
     bare = {e.parameter: e for e in state_estimates(learned, model.schema_, model.preparation_)}

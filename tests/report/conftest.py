@@ -18,9 +18,8 @@ def fitted(world_data: sphunc.TemporalHypergraph) -> sphunc.SphUnc:
 @pytest.fixture(scope="session")
 def weighted(fitted: sphunc.SphUnc) -> sphunc.SphUnc:
     """The same fit with states that count in the forecast, whatever held-out outcomes say of them."""
-    from dataclasses import replace
-
     import copy
+    from dataclasses import replace
 
     model = copy.copy(fitted)
     model.model_ = replace(fitted.model_, weight=0.5)

@@ -8,7 +8,9 @@ def test_reasons_are_what_the_forecast_and_the_graph_say(
     fitted: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph
 ) -> None:
     forecast = fitted.predict(world_data)
-    rows = {row["agent"]: row for row in agents_to_look_at(fitted, world_data, forecast, count=3).frame.rows(named=True)}
+    rows = {
+        row["agent"]: row for row in agents_to_look_at(fitted, world_data, forecast, count=3).frame.rows(named=True)
+    }
     place = {agent: k for k, agent in enumerate(forecast.agents)}
     hard = {agent for agent, row in rows.items() if "hard to forecast" in row["why"]}
     assert hard == {forecast.agents[k] for k in forecast.total.argsort(descending=True)[:3].tolist()}
@@ -30,9 +32,7 @@ def test_reasons_are_what_the_forecast_and_the_graph_say(
         assert f"acts on {targets} others" in rows[agent]["why"]
 
 
-def test_an_agent_with_two_reasons_stands_once(
-    quick: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph
-) -> None:
+def test_an_agent_with_two_reasons_stands_once(quick: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph) -> None:
     agents = agents_to_look_at(quick, world_data, count=30).frame["agent"].to_list()
     assert len(agents) == len(set(agents))
 

@@ -23,7 +23,9 @@ def panel(first: float, second: float, agents: int = 400, classes: int = 3, seed
         late = torch.full((agents,), float(time >= 4), dtype=torch.float64)
         parts.append([torch.arange(agents), late, indicator, others, torch.nn.functional.one_hot(following, classes)])
         last = following
-    return Steps(*(torch.cat([part[k] for part in parts]).to(torch.int64 if k == 0 else torch.float64) for k in range(5)))
+    return Steps(
+        *(torch.cat([part[k] for part in parts]).to(torch.int64 if k == 0 else torch.float64) for k in range(5))
+    )
 
 
 def test_logit_finds_persistence_and_influence_of_each_half() -> None:
@@ -93,9 +95,7 @@ def test_table_compares_persistence_influence_and_links(
         assert (row["reading"] == "no sign of a change") == (row["p_value"] >= 0.05)
 
 
-def test_numbers_are_compared_too(
-    number_model: sphunc.SphUnc, number_data: sphunc.TemporalHypergraph
-) -> None:
+def test_numbers_are_compared_too(number_model: sphunc.SphUnc, number_data: sphunc.TemporalHypergraph) -> None:
     frame = change_over_time(number_model, number_data).frame
     assert frame["quantity"][0] == "persistence"
     assert 0.5 < frame["first_half"][0] < 1.1

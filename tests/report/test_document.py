@@ -9,7 +9,7 @@ import pytest
 import sphunc
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.report import write_report
-from sphunc.report.document import _titled
+from sphunc.report.document import titled
 
 SCRIPT = "<script>alert('x')</script>"
 EVIL = [SCRIPT, '"><img src=x onerror=alert(1)>', "a|b*c_d", "=1+1", "{{ 7*7 }}"]
@@ -18,7 +18,7 @@ EVIL = [SCRIPT, '"><img src=x onerror=alert(1)>', "a|b*c_d", "=1+1", "{{ 7*7 }}"
 class Page(HTMLParser):
     """Collects elements, ids and nesting of a page."""
 
-    VOID = {"meta", "link", "br", "img"}
+    VOID = ("meta", "link", "br", "img")
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -42,7 +42,9 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def page(weighted: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph, tmp_path_factory: pytest.TempPathFactory) -> str:
+def page(
+    weighted: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph, tmp_path_factory: pytest.TempPathFactory
+) -> str:
     agent = weighted.influence().top(1)["source"][0]
     effect = weighted.intervene(sphunc.Do(agent, toward="class-0"), data=world_data, samples=20, seed=0)
     path = write_report(
@@ -61,7 +63,9 @@ def test_page_is_well_formed_and_asks_no_network(page: str) -> None:
     assert parsed.open == []
     assert parsed.all("script") == []
     addresses = [one.get("href") or "" for tag in ("a", "link") for one in parsed.all(tag)]
-    assert {address.split(":")[0].split(",")[0] if address.startswith("data") else address[:1] for address in addresses} == {
+    assert {
+        address.split(":")[0].split(",")[0] if address.startswith("data") else address[:1] for address in addresses
+    } == {
         "#",
         "data",
     }
@@ -71,7 +75,9 @@ def test_page_is_well_formed_and_asks_no_network(page: str) -> None:
 def test_page_can_be_walked_by_keyboard_and_screen_reader(page: str) -> None:
     parsed = Page(page)
     assert parsed.all("html")[0]["lang"] == "en"
-    assert len(parsed.all("main")) == len(parsed.all("header")) == len(parsed.all("footer")) == len(parsed.all("h1")) == 1
+    assert (
+        len(parsed.all("main")) == len(parsed.all("header")) == len(parsed.all("footer")) == len(parsed.all("h1")) == 1
+    )
     assert parsed.all("nav")[0]["aria-label"] == "Sections"
     ids = [one["id"] for _, one in parsed.elements if "id" in one]
     assert len(ids) == len(set(ids))
@@ -133,6 +139,7 @@ def test_names_of_users_are_escaped_everywhere(markdown: bool, tmp_path: Path) -
     frames["outcomes"] = frames["outcomes"].with_columns(pl.col("outcome").replace({"class-0": SCRIPT, "class-1": "&"}))
     data = sphunc.from_frames(**frames)
     model = sphunc.SphUnc(quick=True).fit(data, verbose=False)
+    (tmp_path / "out").mkdir()
     effect = model.intervene(sphunc.Do(SCRIPT, outcome=SCRIPT), data=data, samples=10)
     path = write_report(
         model, data, tmp_path / "out", interventions=[(SCRIPT, effect)], run_info={SCRIPT: SCRIPT}, markdown=markdown
@@ -147,7 +154,9 @@ def test_names_of_users_are_escaped_everywhere(markdown: bool, tmp_path: Path) -
         assert Page(text).all("script") == []
 
 
-def test_markdown_has_the_same_sections_and_its_tables(quick: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph, tmp_path: Path) -> None:
+def test_markdown_has_the_same_sections_and_its_tables(
+    quick: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph, tmp_path: Path
+) -> None:
     path = write_report(quick, world_data, tmp_path, markdown=True)
     text = path.read_text()
     assert path.name == "report.md"
@@ -157,7 +166,9 @@ def test_markdown_has_the_same_sections_and_its_tables(quick: sphunc.SphUnc, wor
     assert "*Outcomes over time: " in text
 
 
-def test_numbers_have_a_report(number_model: sphunc.SphUnc, number_data: sphunc.TemporalHypergraph, tmp_path: Path) -> None:
+def test_numbers_have_a_report(
+    number_model: sphunc.SphUnc, number_data: sphunc.TemporalHypergraph, tmp_path: Path
+) -> None:
     agent = number_data.node_ids[0]
     effect = number_model.intervene(sphunc.Do(agent, outcome=12.0), data=number_data, samples=20)
     text = write_report(number_model, number_data, tmp_path / "r.html", interventions=[effect]).read_text()
@@ -171,4 +182,4 @@ def test_what_cannot_be_written_or_read_is_refused(
     with pytest.raises(ArgumentError, match=r"out is .*/nowhere/r.html, but there is no folder .*; make it"):
         write_report(quick, world_data, tmp_path / "nowhere" / "r.html")
     with pytest.raises(ArgumentTypeError, match=r"interventions has a Do; give effects of model.intervene"):
-        _titled.__wrapped__([sphunc.Do("a", toward="b")])
+        titled([sphunc.Do("a", toward="b")])

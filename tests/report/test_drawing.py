@@ -13,7 +13,9 @@ FIGURES = {
         "t", "d", [NAME, "b"], [1.0, math.nan], [0.5, 0.1], [2.0, math.inf], axis=NAME, reference=0.0
     ),
     "shares": lambda: drawing.stacked_shares("t", "d", [NAME, "2"], [NAME] * 12, np.full((2, 12), 1 / 12)),
-    "band": lambda: drawing.band_chart("t", "d", ["1", "2"], [1.0, math.nan], [0.0, math.nan], [2.0, math.nan], axis=NAME),
+    "band": lambda: drawing.band_chart(
+        "t", "d", ["1", "2"], [1.0, math.nan], [0.0, math.nan], [2.0, math.nan], axis=NAME
+    ),
     "histogram": lambda: drawing.histogram("t", "d", [0.1, 0.1, math.nan], axis=NAME),
     "scatter": lambda: drawing.scatter("t", NAME, [0.0, 1.0], [1.0, math.nan], axis_across=NAME, axis_upward=NAME),
     "reliability": lambda: drawing.reliability_plot(NAME, "d", [0.4, 0.9], [0.5, 0.8], [10, 90]),
@@ -57,7 +59,9 @@ def test_points_are_placed_in_proportion() -> None:
 
 def test_scatter_of_many_draws_an_even_part() -> None:
     values = list(np.linspace(0, 1, 10_000))
-    assert len(circles(drawing.scatter("t", "d", values, values, axis_across="x", axis_upward="y"))) == drawing.MOST_POINTS
+    assert (
+        len(circles(drawing.scatter("t", "d", values, values, axis_across="x", axis_upward="y"))) == drawing.MOST_POINTS
+    )
     assert drawing.evenly_spaced(10_000, 3) == [0, 5000, 9999]
 
 

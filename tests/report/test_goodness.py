@@ -14,7 +14,9 @@ def test_class_statistics_are_those_counted_by_hand() -> None:
 
     agents = ["a", "b", "c"]
     outcomes = {0: ["x", "x", "y"], 1: ["x", "y", "y"]}
-    rows = [{"time": t, "agent": i, "outcome": y} for t, ys in outcomes.items() for i, y in zip(agents, ys, strict=True)]
+    rows = [
+        {"time": t, "agent": i, "outcome": y} for t, ys in outcomes.items() for i, y in zip(agents, ys, strict=True)
+    ]
     features = pl.DataFrame([{"time": t, "agent": i, "f": 1.0 * t} for t in (0, 1) for i in agents])
     groups = pl.DataFrame([{"time": 1, "group": "g", "agent": i} for i in ("a", "b")])
     data = sphunc.from_frames(features=features, groups=groups, outcomes=pl.DataFrame(rows))

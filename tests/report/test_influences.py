@@ -54,9 +54,7 @@ def test_a_fit_without_links_says_why(quick: sphunc.SphUnc, world_data: sphunc.T
     assert table.note.startswith("no influence could be learned")
 
 
-def test_positions_follow_the_order_of_the_data(
-    weighted: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph
-) -> None:
+def test_positions_follow_the_order_of_the_data(weighted: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph) -> None:
     """Another order of the agents changes nothing."""
     frames = _frames(world_data)
     shuffled = sphunc.from_frames(
@@ -77,9 +75,7 @@ def _frames(data: sphunc.TemporalHypergraph) -> dict[str, pl.DataFrame]:
     sphunc.write_tables(data, folder)
     names = ("features", "groups", "outcomes")
     found = {name: next(Path(folder).glob(f"{name}.*")) for name in names}
-    return {
-        name: pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path) for name, path in found.items()
-    }
+    return {name: pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path) for name, path in found.items()}
 
 
 def test_log_odds_are_finite(weighted: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph) -> None:

@@ -27,9 +27,7 @@ def test_odds_ratios_are_exponentials(fitted: sphunc.SphUnc) -> None:
             assert row["odds_low"] == pytest.approx(math.exp(row["low"]))
 
 
-def test_errors_of_the_dynamics_need_the_data(
-    fitted: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph
-) -> None:
+def test_errors_of_the_dynamics_need_the_data(fitted: sphunc.SphUnc, world_data: sphunc.TemporalHypergraph) -> None:
     bare = parameter_table(fitted).frame.row(0, named=True)
     full = parameter_table(fitted, world_data).frame.row(0, named=True)
     assert bare["parameter"] == "inertia (typical agent)"

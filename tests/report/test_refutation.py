@@ -32,7 +32,9 @@ def test_checks_that_were_not_run_are_named(graph: InfluenceGraph) -> None:
 
 
 def test_checks_that_were_run_are_read_and_unknown_ones_shown(graph: InfluenceGraph) -> None:
-    checked = replace(graph, diagnostics={"placebo_links": 1, "reversed_links": 0.5, "new_check": 3, "nan": float("nan")})
+    checked = replace(
+        graph, diagnostics={"placebo_links": 1, "reversed_links": 0.5, "new_check": 3, "nan": float("nan")}
+    )
     found = rows(checked)
     assert found["placebo"]["value"] == 1
     assert not found["reversed time"]["how_to_read_it"].startswith("Not run.")

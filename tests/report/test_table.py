@@ -12,7 +12,9 @@ NAMES = ['<script>alert("x")</script>', "a & b", "=1+1", "100 % of_it {x} ~ ^ \\
 
 @pytest.fixture
 def table() -> Table:
-    frame = pl.DataFrame({"agent": NAMES, "odds_ratio": [1.23456, None, 1e-7, 12345.6], "sure": [True, False, True, None]})
+    frame = pl.DataFrame(
+        {"agent": NAMES, "odds_ratio": [1.23456, None, 1e-7, 12345.6], "sure": [True, False, True, None]}
+    )
     return Table("Agents <b>", frame, "Read & weep.")
 
 
@@ -64,7 +66,9 @@ def test_text_is_aligned_and_ends_with_the_note(table: Table) -> None:
     lines = str(table).splitlines()
     assert lines[0] == "Agents <b>"
     assert lines[-1] == "Read & weep."
-    ends = {line.index(cell) + len(cell) for line, cell in zip(lines[2:6], ["1.235", "–", "1.0e-07", "12,346"], strict=True)}
+    ends = {
+        line.index(cell) + len(cell) for line, cell in zip(lines[2:6], ["1.235", "–", "1.0e-07", "12,346"], strict=True)
+    }
     assert len(ends) == 1
 
 
@@ -76,7 +80,14 @@ def test_first_rows_say_how_many_there_are(table: Table) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(float("nan"), "–"), (float("inf"), "∞"), (0.0, "0.000"), (-0.0001, "-1.0e-04"), (99.96, "100.0"), (["a", 1], "a, 1")],
+    [
+        (float("nan"), "–"),
+        (float("inf"), "∞"),
+        (0.0, "0.000"),
+        (-0.0001, "-1.0e-04"),
+        (99.96, "100.0"),
+        (["a", 1], "a, 1"),
+    ],
 )
 def test_values_are_shown_to_about_three_figures(value: object, text: str) -> None:
     assert display(value) == text

@@ -63,25 +63,30 @@ def write_report(
     information = dict(run_info or {})
     title = str(information.pop("title", TITLE))
     path = _path(out, "report.md" if markdown else "report.html")
-    sections = all_sections(ReportValues(model, data, _titled(interventions), information))
+    sections = all_sections(ReportValues(model, data, titled(interventions), information))
     text = to_markdown(title, sections) if markdown else to_html(title, sections)
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def _titled(interventions: Interventions) -> list[tuple[str, Effect]]:
-    titled = []
+def titled(interventions: Sequence[object]) -> list[tuple[str, Effect]]:
+    """Effects with their titles; those without one are named by what they change.
+
+    Args:
+        interventions: effects, or pairs of a title and an effect.
+    """
+    pairs = []
     for one in interventions:
         if isinstance(one, Effect):
             title = " and ".join(map(str, one.plan)) or "no intervention"
-            titled.append((title, one))
+            pairs.append((title, one))
         elif isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], Effect):
-            titled.append((str(one[0]), one[1]))
+            pairs.append((str(one[0]), one[1]))
         else:
             raise ArgumentTypeError(
                 f"interventions has a {type(one).__name__}; give effects of model.intervene, or pairs (title, effect)"
             )
-    return titled
+    return pairs
 
 
 def _path(out: str | os.PathLike[str], name: str) -> Path:
@@ -113,14 +118,14 @@ def to_html(title: str, sections: Sequence[Section]) -> str:
     environment.tests["bullets"] = lambda block: isinstance(block, Bullets)
     environment.filters["table"] = _shown_table
     environment.filters["download"] = _download
-    environment.filters["drawing"] = lambda figure: Markup(figure.svg)  # noqa: S704
+    environment.filters["drawing"] = lambda figure: Markup(figure.svg)
     style, _, _ = environment.loader.get_source(environment, "style.css")  # pyright: ignore[reportOptionalMemberAccess]
     template = environment.get_template("report.html.j2")
-    return template.render(title=title, sections=sections, style=Markup(style), made=_now())  # noqa: S704
+    return template.render(title=title, sections=sections, style=Markup(style), made=_now())
 
 
 def _shown_table(table: Table) -> Markup:
-    return Markup(table.first(SHOWN_ROWS).to_html())  # noqa: S704
+    return Markup(table.first(SHOWN_ROWS).to_html())
 
 
 def _download(table: Table) -> dict[str, str]:

@@ -459,7 +459,9 @@ def _horizontal_axis(x: Scale, bottom: Number, top: Number, height: Number, labe
         parts.append(_line(x(value), height, x(value), height + 4, "axis"))
         parts.append(_text(x(value), height + 17, _tick_label(value), "middle"))
     middle = (x(bottom) + x(top)) / 2
-    parts.append(f'<text class="label" x="{middle:.1f}" y="{height + 35:.1f}" text-anchor="middle">{html.escape(label)}</text>')
+    parts.append(
+        f'<text class="label" x="{middle:.1f}" y="{height + 35:.1f}" text-anchor="middle">{html.escape(label)}</text>'
+    )
     return parts
 
 
@@ -475,9 +477,7 @@ def _time_labels(times: Sequence[str], left: Number, width: Number, height: Numb
     longest = max([len(_short(time)) for time in times], default=1)
     every = max(1, math.ceil((LETTER * longest + 8) / width))
     return [
-        _text(left + (t + 0.5) * width, height + 16, time, "middle")
-        for t, time in enumerate(times)
-        if t % every == 0
+        _text(left + (t + 0.5) * width, height + 16, time, "middle") for t, time in enumerate(times) if t % every == 0
     ]
 
 
@@ -487,7 +487,7 @@ def _few_series(names: Sequence[str], shares: np.ndarray) -> tuple[list[str], np
     order = np.argsort(-shares.sum(0), kind="stable")
     kept = order[: MOST_SERIES - 1]
     rest = shares[:, order[MOST_SERIES - 1 :]].sum(1, keepdims=True)
-    return [*(names[k] for k in kept), "all others"], np.concatenate([shares[:, kept], rest], 1)
+    return [*(str(names[int(k)]) for k in kept), "all others"], np.concatenate([shares[:, kept], rest], 1)
 
 
 def _legend(names: Sequence[str], top: Number) -> tuple[list[str], float]:

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 import torch
 
-from sphunc.errors import DataError, SphuncError
+from sphunc.errors import DataError
 from sphunc.estimator import SphUnc
-from sphunc.forecasting import Forecast, align, id_column
+from sphunc.forecasting import Forecast, align
 from sphunc.hypergraph import Summary, TemporalHypergraph, summarise, suspicions
 from sphunc.interventions import Effect
 from sphunc.report.agents import agents_to_look_at, found_graph
@@ -204,13 +204,14 @@ def _quality_sentence(quality: Table, is_numeric: bool) -> str:
 
 
 def _effect_sentence(title: str, effect: Effect) -> str:
+    name = f"{title[:1].upper()}{title[1:]}"
     others = effect.top_affected(1) if bool((~effect.intervened).any()) else None
     if effect.message:
-        return f"{title[:1].upper()}{title[1:]}: {effect.message}."
+        return f"{name}: {effect.message}."
     if others is None or not len(others):
-        return f"{title[:1].upper()}{title[1:]}: nobody else could be affected."
+        return f"{name}: nobody else could be affected."
     row = others.row(0, named=True)
-    return f"{title[:1].upper()}{title[1:]}: the largest effect on anybody else is {display(row['effect'])}, on {row['agent']}."
+    return f"{name}: the largest effect on anybody else is {display(row['effect'])}, on {row['agent']}."
 
 
 def asked(values: ReportValues) -> Section:

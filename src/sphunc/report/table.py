@@ -102,7 +102,8 @@ class Table:
         kinds = self._kinds()
         body = "\n".join(_html_row(row, kinds) for row in self.cells)
         caption = html.escape(self.title)
-        return f"<table>\n<caption>{caption}</caption>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        head = f"<thead><tr>{heads}</tr></thead>"
+        return f"<table>\n<caption>{caption}</caption>\n{head}\n<tbody>\n{body}\n</tbody>\n</table>"
 
     def _kinds(self) -> list[str]:
         """Class of every column: numbers, short texts that stay on one line, long ones that need room."""
