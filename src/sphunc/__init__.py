@@ -80,14 +80,17 @@ _PACKAGES = (
     "errors",
     "estimator",
     "evaluation",
+    "figures",
     "forecasting",
     "hypergraph",
     "interventions",
     "io",
     "model",
     "nn",
+    "report",
     "runs",
     "sphere",
+    "tables",
     "worlds",
 )
 

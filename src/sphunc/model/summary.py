@@ -1,4 +1,4 @@
-r"""Estimates of a fitted model with standard errors: base coefficients, dynamics, links; and how well its sampler mixed.
+r"""Estimates of a fitted model with standard errors: base coefficients, dynamics, links; how well its sampler mixed.
 
 Coefficients of classes are log odds of a class against all others at average covariates,
 
@@ -152,18 +152,18 @@ def base_estimates(model: FittedModel, schema: TrainingSchema, preparation: Prep
         if names[column].startswith(INDICATORS) or names[column] in ("no outcome so far", "meets nobody"):
             unit = "yes against no"
             factor = 1.0 / spread
-        for output in shown:
-            found.append(
-                _estimate(
-                    block=blocks[column],
-                    parameter=names[column],
-                    outcome=outputs[output],
-                    unit=unit,
-                    estimate=factor * float(estimate[column, output]),
-                    error=factor * float(error[column, output]),
-                    is_log_odds=not schema.numeric,
-                )
+        found.extend(
+            _estimate(
+                block=blocks[column],
+                parameter=names[column],
+                outcome=outputs[output],
+                unit=unit,
+                estimate=factor * float(estimate[column, output]),
+                error=factor * float(error[column, output]),
+                is_log_odds=not schema.numeric,
             )
+            for output in shown
+        )
     return found
 
 
@@ -272,7 +272,8 @@ def state_estimates(
     states = model.predictor.states
     if states is None:
         return []
-    errors = dict.fromkeys(_PARAMETERS, math.nan)
+    errors: dict[str, float] = {}
+    errors.update(dict.fromkeys(_PARAMETERS, math.nan))
     if data is not None:
         inputs = prepare(align(data, schema), schema, preparation).inputs
         if inputs.num_agents == len(states.dynamics.inertia):
@@ -286,9 +287,7 @@ def state_estimates(
 _PARAMETERS = ("inertia", "group force", "transition variance", "effect variance", "observation variance")
 
 
-def _dynamics_estimates(
-    dynamics: Dynamics, errors: dict[str, float], *, has_groups: bool
-) -> list[ParameterEstimate]:
+def _dynamics_estimates(dynamics: Dynamics, errors: dict[str, float], *, has_groups: bool) -> list[ParameterEstimate]:
     inertia = _positive("inertia (typical agent)", dynamics.inertia, errors["inertia"])
     effect = dynamics.effect_variance * dynamics.inertia.log().mean().exp().square()
     found = [

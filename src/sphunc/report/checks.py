@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sphunc.discovery import InfluenceGraph
 from sphunc.errors import ArgumentTypeError, NotFittedError
 from sphunc.estimator import SphUnc
 from sphunc.model import FittedModel
@@ -19,6 +20,13 @@ def check_fitted(asked: str, model: object) -> SphUnc:
     if "model_" not in vars(model):
         raise NotFittedError(f"{asked} needs a fitted model; call fit(data), or SphUnc.load(folder), first")
     return model
+
+
+def check_graph(graph: object) -> InfluenceGraph:
+    """Take an influence graph."""
+    if not isinstance(graph, InfluenceGraph):
+        raise ArgumentTypeError(f"graph is a {type(graph).__name__}; give model.influence(), or what discover returned")
+    return graph
 
 
 def default_model(model: SphUnc) -> FittedModel | None:

@@ -16,16 +16,18 @@ import numpy as np
 from sphunc.report.table import display
 
 WIDTH = 440
-LABEL_WIDTH = 128
 ROW = 22
 MOST_SERIES = 8
 """Colours that can be told apart; further classes are drawn as one."""
 MOST_POINTS = 500
-MOST_NODES = 30
-LABEL_LENGTH = 20
+MOST_NODES = 24
+LABEL_LENGTH = 28
+LETTER = 6.4
+"""Width of a letter, about."""
 LAYOUT_ROUNDS = 300
 
-Scale = Callable[[float], float]
+Number = float | int
+Scale = Callable[[Number], float]
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Figure:
     svg: str
 
 
-def make_figure(title: str, description: str, height: float, parts: Sequence[str]) -> Figure:
+def make_figure(title: str, description: str, height: Number, parts: Sequence[str]) -> Figure:
     """Put parts on a canvas.
 
     Args:
@@ -62,9 +64,9 @@ def interval_plot(
     title: str,
     description: str,
     labels: Sequence[str],
-    values: Sequence[float],
-    low: Sequence[float],
-    high: Sequence[float],
+    values: Sequence[Number],
+    low: Sequence[Number],
+    high: Sequence[Number],
     *,
     axis: str,
     reference: float | None = None,
@@ -85,14 +87,15 @@ def interval_plot(
     if reference is not None:
         ends.append(reference)
     bottom, top = _range(ends)
-    x = _linear(bottom, top, LABEL_WIDTH + 8, WIDTH - 12)
+    margin = _label_width(labels)
+    x = _linear(bottom, top, margin + 8, WIDTH - 12)
     height = ROW * len(labels)
     parts = _horizontal_axis(x, bottom, top, height, axis)
     if reference is not None:
         parts.append(_line(x(reference), 0, x(reference), height, "reference"))
     for k, label in enumerate(labels):
         y = ROW * (k + 0.5)
-        parts.append(_text(LABEL_WIDTH, y + 4, label, "end"))
+        parts.append(_text(margin, y + 4, label, "end"))
         if math.isfinite(low[k]) and math.isfinite(high[k]):
             parts.append(_line(x(low[k]), y, x(high[k]), y, "interval"))
         if math.isfinite(values[k]):
@@ -134,9 +137,9 @@ def band_chart(
     title: str,
     description: str,
     times: Sequence[str],
-    middle: Sequence[float],
-    low: Sequence[float],
-    high: Sequence[float],
+    middle: Sequence[Number],
+    low: Sequence[Number],
+    high: Sequence[Number],
     *,
     axis: str,
 ) -> Figure:
@@ -171,7 +174,7 @@ def band_chart(
     return make_figure(title, description, height + 30, parts)
 
 
-def histogram(title: str, description: str, values: Sequence[float], *, axis: str, bins: int = 24) -> Figure:
+def histogram(title: str, description: str, values: Sequence[Number], *, axis: str, bins: int = 24) -> Figure:
     """How often values fall into equal steps.
 
     Args:
@@ -200,8 +203,8 @@ def histogram(title: str, description: str, values: Sequence[float], *, axis: st
 def scatter(
     title: str,
     description: str,
-    across: Sequence[float],
-    upward: Sequence[float],
+    across: Sequence[Number],
+    upward: Sequence[Number],
     *,
     axis_across: str,
     axis_upward: str,
@@ -236,8 +239,8 @@ def scatter(
 def reliability_plot(
     title: str,
     description: str,
-    confidence: Sequence[float],
-    accuracy: Sequence[float],
+    confidence: Sequence[Number],
+    accuracy: Sequence[Number],
     count: Sequence[int],
 ) -> Figure:
     """How often forecasts of each confidence were right, against the diagonal; areas by number.
@@ -260,14 +263,16 @@ def reliability_plot(
     for a, b, number in zip(confidence, accuracy, count, strict=True):
         radius = 2.5 + 8 * math.sqrt(number / largest)
         error = 1.96 * math.sqrt(max(a * (1 - a), 1e-9) / number)
-        parts.append(_line(x(a), y(max(0.0, b - error)), x(a), y(min(1.0, b + error)), "interval"))
+        parts.append(_line(x(a), y(max(0.0, a - error)), x(a), y(min(1.0, a + error)), "expected"))
         parts.append(f'<circle class="c0 point" cx="{x(a):.1f}" cy="{y(b):.1f}" r="{radius:.1f}"/>')
     parts.append(_text(left + 264, 60, "on the line:"))
     parts.append(_text(left + 264, 76, "calibrated"))
     parts.append(_text(left + 264, 104, "below it:"))
     parts.append(_text(left + 264, 120, "overconfident"))
-    parts.append(_text(left + 264, 148, "area: number of"))
-    parts.append(_text(left + 264, 164, "forecasts"))
+    parts.append(_text(left + 264, 148, "bars: expected if"))
+    parts.append(_text(left + 264, 164, "calibrated"))
+    parts.append(_text(left + 264, 192, "area: number of"))
+    parts.append(_text(left + 264, 208, "forecasts"))
     return make_figure(title, description, height + 42, parts)
 
 
@@ -284,7 +289,8 @@ def violin_plot(
         observed: ``[K]``.
     """
     limit = 4.0
-    x = _linear(-limit, limit, LABEL_WIDTH + 8, WIDTH - 12)
+    margin = _label_width(names)
+    x = _linear(-limit, limit, margin + 8, WIDTH - 12)
     row = 28
     height = row * len(names)
     parts = _horizontal_axis(x, -limit, limit, height, "standard deviations from the simulated mean")
@@ -292,7 +298,7 @@ def violin_plot(
     grid = np.linspace(-limit, limit, 65)
     for k, name in enumerate(names):
         y = row * (k + 0.5)
-        parts.append(_text(LABEL_WIDTH, y + 4, name, "end"))
+        parts.append(_text(margin, y + 4, name, "end"))
         centre = float(simulated[:, k].mean())
         spread = float(simulated[:, k].std())
         if spread == 0:
@@ -327,9 +333,15 @@ def network_plot(
     parts = []
     for source, target, probability, strength in sorted(links, key=lambda link: link[2]):
         parts.append(_arrow(x[source], y[source], x[target], y[target], probability, strength < 0))
+    above = [0.0] * len(names)
+    for source, target, _, _ in links:
+        above[source] += y[source] - y[target]
+        above[target] += y[target] - y[source]
     for k, name in enumerate(names):
         parts.append(f'<circle class="c0" cx="{x[k]:.1f}" cy="{y[k]:.1f}" r="5"/>')
-        parts.append(_text(x[k], y[k] - 8, name, "middle", "node"))
+        # On the side where its links are not.
+        label = y[k] + 17 if above[k] > 0 else y[k] - 9
+        parts.append(_text(x[k], label, name, "middle", "node"))
     parts.append(_text(4, height - 4, "arrow: from source to target; dashed: repels; faint: less probable"))
     return make_figure(title, description, height, parts)
 
@@ -352,7 +364,7 @@ def spring_layout(count: int, links: Sequence[tuple[int, int]]) -> np.ndarray:
             pull = gap[source, target] * distance[source, target] / ideal
             force[source] -= pull
             force[target] += pull
-        force -= 0.3 * place
+        force -= 0.12 * count * place
         length = np.linalg.norm(force, axis=1, keepdims=True) + 1e-9
         limit = 0.1 * (1 - turn / LAYOUT_ROUNDS)
         place = place + force / length * np.minimum(length, limit)
@@ -373,7 +385,7 @@ def evenly_spaced(count: int, most: int) -> list[int]:
     return np.linspace(0, count - 1, most).round().astype(int).tolist()
 
 
-def ticks(bottom: float, top: float, count: int = 5) -> list[float]:
+def ticks(bottom: Number, top: Number, count: int = 5) -> list[float]:
     """Round numbers between two ends.
 
     Args:
@@ -393,7 +405,7 @@ def ticks(bottom: float, top: float, count: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, last + 1)]
 
 
-def _range(values: Sequence[float]) -> tuple[float, float]:
+def _range(values: Sequence[Number]) -> tuple[float, float]:
     finite = [float(value) for value in values if math.isfinite(value)]
     if not finite:
         return 0.0, 1.0
@@ -405,7 +417,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _linear(low: float, high: float, start: float, end: float) -> Scale:
+def _linear(low: Number, high: Number, start: Number, end: Number) -> Scale:
     return lambda value: start + (value - low) / (high - low) * (end - start)
 
 
@@ -413,22 +425,27 @@ def _short(text: str) -> str:
     return text if len(text) <= LABEL_LENGTH else f"{text[: LABEL_LENGTH - 1]}…"
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "label") -> str:
+def _label_width(labels: Sequence[str]) -> float:
+    """Room for labels at the left of rows."""
+    return 8 + LETTER * max((len(_short(label)) for label in labels), default=0)
+
+
+def _text(x: Number, y: Number, text: str, anchor: str = "start", kind: str = "label") -> str:
     shown = text if kind == "label" and anchor == "start" else _short(text)
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(shown)}</text>'
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+def _line(x1: Number, y1: Number, x2: Number, y2: Number, kind: str) -> str:
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def _box(x: float, y: float, width: float, height: float, kind: str) -> str:
+def _box(x: Number, y: Number, width: Number, height: Number, kind: str) -> str:
     if height <= 0:
         return ""
     return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(0.5, width):.1f}" height="{height:.1f}"/>'
 
 
-def _tick_label(value: float) -> str:
+def _tick_label(value: Number) -> str:
     if value == 0:
         return "0"
     if abs(value) >= 10_000 or abs(value) < 0.001:
@@ -436,17 +453,19 @@ def _tick_label(value: float) -> str:
     return f"{value:,.6g}"
 
 
-def _horizontal_axis(x: Scale, bottom: float, top: float, height: float, label: str) -> list[str]:
+def _horizontal_axis(x: Scale, bottom: Number, top: Number, height: Number, label: str) -> list[str]:
     parts = [_line(x(bottom), height, x(top), height, "axis")]
     for value in ticks(bottom, top):
         parts.append(_line(x(value), height, x(value), height + 4, "axis"))
         parts.append(_text(x(value), height + 17, _tick_label(value), "middle"))
     middle = (x(bottom) + x(top)) / 2
-    parts.append(f'<text class="label" x="{middle:.1f}" y="{height + 35:.1f}" text-anchor="middle">{html.escape(label)}</text>')
+    parts.append(
+        f'<text class="label" x="{middle:.1f}" y="{height + 35:.1f}" text-anchor="middle">{html.escape(label)}</text>'
+    )
     return parts
 
 
-def _vertical_axis(y: Scale, bottom: float, top: float, left: float, right: float = WIDTH - 6) -> list[str]:
+def _vertical_axis(y: Scale, bottom: Number, top: Number, left: Number, right: Number = WIDTH - 6) -> list[str]:
     parts = []
     for value in ticks(bottom, top, 4):
         parts.append(_line(left, y(value), right, y(value), "grid"))
@@ -454,13 +473,11 @@ def _vertical_axis(y: Scale, bottom: float, top: float, left: float, right: floa
     return parts
 
 
-def _time_labels(times: Sequence[str], left: float, width: float, height: float) -> list[str]:
+def _time_labels(times: Sequence[str], left: Number, width: Number, height: Number) -> list[str]:
     longest = max([len(_short(time)) for time in times], default=1)
-    every = max(1, math.ceil((7.0 * longest + 8) / width))
+    every = max(1, math.ceil((LETTER * longest + 8) / width))
     return [
-        _text(left + (t + 0.5) * width, height + 16, time, "middle")
-        for t, time in enumerate(times)
-        if t % every == 0
+        _text(left + (t + 0.5) * width, height + 16, time, "middle") for t, time in enumerate(times) if t % every == 0
     ]
 
 
@@ -470,16 +487,16 @@ def _few_series(names: Sequence[str], shares: np.ndarray) -> tuple[list[str], np
     order = np.argsort(-shares.sum(0), kind="stable")
     kept = order[: MOST_SERIES - 1]
     rest = shares[:, order[MOST_SERIES - 1 :]].sum(1, keepdims=True)
-    return [*(names[k] for k in kept), "all others"], np.concatenate([shares[:, kept], rest], 1)
+    return [*(str(names[int(k)]) for k in kept), "all others"], np.concatenate([shares[:, kept], rest], 1)
 
 
-def _legend(names: Sequence[str], top: float) -> tuple[list[str], float]:
+def _legend(names: Sequence[str], top: Number) -> tuple[list[str], float]:
     """Squares with names, in lines as wide as the figure, and the height they take."""
     parts = []
     x = 36.0
     y = top
     for k, name in enumerate(names):
-        width = 7.0 * len(_short(name)) + 30
+        width = LETTER * len(_short(name)) + 30
         if x + width > WIDTH and x > 36.0:
             x = 36.0
             y += 18
@@ -489,7 +506,7 @@ def _legend(names: Sequence[str], top: float) -> tuple[list[str], float]:
     return parts, y - top + 20
 
 
-def _arrow(x1: float, y1: float, x2: float, y2: float, probability: float, repels: bool) -> str:
+def _arrow(x1: Number, y1: Number, x2: Number, y2: Number, probability: Number, repels: bool) -> str:
     length = math.hypot(x2 - x1, y2 - y1)
     if length < 14:
         return ""

@@ -1,8 +1,8 @@
 """Goodness of fit by simulation: statistics of the observed panel against panels that the model draws.
 
-As in RSiena's ``sienaGOF`` (Lospinoso and Snijders 2019) every period is simulated from what was observed before it, and
-observed statistics are compared with the distribution of simulated ones: one by one, and by family with the distance of
-Mahalanobis.
+As in RSiena's ``sienaGOF`` (Lospinoso and Snijders 2019) every period is simulated from what was observed before it,
+and observed statistics are compared with the distribution of simulated ones: one by one, and by family with the
+distance of Mahalanobis.
 """
 
 from __future__ import annotations
@@ -107,9 +107,7 @@ class GoodnessOfFit:
         return str(self.to_table())
 
 
-def joint_p_value(
-    observed: Float[np.ndarray, " statistic"], simulated: Float[np.ndarray, "sample statistic"]
-) -> float:
+def joint_p_value(observed: Float[np.ndarray, " statistic"], simulated: Float[np.ndarray, "sample statistic"]) -> float:
     """Share of simulated vectors at least as far from their mean as the observed one.
 
     Args:
@@ -125,9 +123,7 @@ def joint_p_value(
     return float((1 + (distance >= own * (1 - 1e-9)).sum()) / (1 + len(simulated)))
 
 
-def goodness_of_fit(
-    model: SphUnc, data: TemporalHypergraph, *, samples: Whole = 100, seed: Whole = 0
-) -> GoodnessOfFit:
+def goodness_of_fit(model: SphUnc, data: TemporalHypergraph, *, samples: Whole = 100, seed: Whole = 0) -> GoodnessOfFit:
     """Simulate every period of a panel, and compare its statistics with those observed.
 
     Classes: class shares, transitions, persistence, and how often members of a group agree. Numbers: mean, deviation,
@@ -187,7 +183,9 @@ def _periods(data: TemporalHypergraph) -> list[int]:
     return found[-max(1, MOST_CELLS // max(1, data.num_nodes)) :]
 
 
-def _draw(probabilities: Float[Tensor, "sample agent class"], generator: torch.Generator) -> Int[Tensor, "sample agent"]:
+def _draw(
+    probabilities: Float[Tensor, "sample agent class"], generator: torch.Generator
+) -> Int[Tensor, "sample agent"]:
     uniform = torch.rand(probabilities.shape[:2], generator=generator, dtype=torch.float64).unsqueeze(-1)
     return (uniform > probabilities.cumsum(-1)[..., :-1]).sum(-1)
 

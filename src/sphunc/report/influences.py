@@ -1,7 +1,7 @@
 r"""The influence table: who acts on whom, how surely, how strongly, and what that means for outcomes.
 
-If the source j moved from its present state to the typical state of class c, as ``Do(j, toward=c)`` has it, the target i
-would move by :math:`\beta_{ij} (s^{(c)} - s_j)`. In simulated interventions its outcome then changes by all that the
+If the source j moved from its present state to the typical state of class c, as ``Do(j, toward=c)`` has it, the target
+i would move by :math:`\beta_{ij} (s^{(c)} - s_j)`. In simulated interventions its outcome then changes by all that the
 readout says of that,
 
 .. math:: \log p'(y) = \log p(y \mid s_i) + \log p_W(y \mid s_i + \beta_{ij} (s^{(c)} - s_j)) - \log p_W(y \mid s_i)
@@ -35,14 +35,15 @@ LEVEL = (0.05, 0.95)
 """Quantiles over structures: an interval that holds 90 %, as those of effects do."""
 POINTS = 64
 """Points of an expectation over what is believed of the target's state."""
-TITLE = "Who influences whom"
+TITLE = "Links and what they mean"
 NO_WEIGHT = (
     "States have weight 0 in the forecast, so that links between them say nothing about outcomes: probability and "
     "strength only."
 )
 CLASS_NOTE = (
     "Odds ratio: factor on the odds that the target has the outcome one step later, if the source moved from its "
-    "present state to a typical one of this class; through this link alone. Near 1 where the source is there already. From and to are the probabilities. "
+    "present state to a typical one of this class; through this link alone. Near 1 where the source is there already. "
+    "From and to are the probabilities. "
     "The interval holds 90 % over structures drawn from the posterior, those without the link included."
 )
 NUMBER_NOTE = (
@@ -88,8 +89,7 @@ def influence_table(model: SphUnc, data: TemporalHypergraph, count: Whole = 20) 
     for link in top.rows(named=True):
         source = position[link["source"]]
         target = position[link["target"]]
-        for meant in meaning.rows(source, target):
-            rows.append({**link, **meant})
+        rows += [{**link, **meant} for meant in meaning.rows(source, target)]
     note = NUMBER_NOTE if model.schema_.numeric else CLASS_NOTE
     return Table(TITLE, pl.DataFrame(rows, strict=False), note)
 

@@ -35,12 +35,13 @@ from sphunc.report.table import Table
 
 ENOUGH_ROWS = 300
 """Held-out outcomes that are aimed at."""
-MOST_CELLS = 60_000
+MOST_CELLS = 30_000
 """Agents times times up to which the full model is fitted again without the last times."""
 MOST_ORIGINS = 6
 RESAMPLES = 200
 COVERAGE = 0.9
-Metric = Callable[..., float]
+Metric = Callable[..., object]
+Reading = tuple[str, Callable[..., object], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +205,7 @@ def quality_table(held: HeldOutOutcomes) -> Table:
         f"{len(held.outcome):,} outcomes: {held.how}. Low and high: 95 % by bootstrap over agents. Beside it two "
         "forecasts without any model, from frequencies and from the last outcome."
     )
-    return Table("Forecast quality", pl.DataFrame(rows, schema=schema, orient="row"), note)
+    return Table("Scores on outcomes that the model did not see", pl.DataFrame(rows, schema=schema, orient="row"), note)
 
 
 def _interval(metric: Metric, held: HeldOutOutcomes, *arrays: np.ndarray) -> tuple[float, float, float]:
@@ -219,7 +220,7 @@ def _interval(metric: Metric, held: HeldOutOutcomes, *arrays: np.ndarray) -> tup
 def _value(metric: Metric, *arrays: np.ndarray) -> float:
     try:
         result = metric(*arrays)
-        return float(getattr(result, "value", result))
+        return float(getattr(result, "value", result))  # pyright: ignore[reportArgumentType]
     except SphuncError:
         return math.nan
 
@@ -231,7 +232,7 @@ def _class_rows(held: HeldOutOutcomes) -> list[Row]:
     p = held.stacked("probabilities").double().numpy()
     y = held.outcome.numpy()
     others = [held.frequencies.numpy(), held.last_outcome.numpy()]
-    readings: list[tuple[str, Metric, str]] = [
+    readings: list[Reading] = [
         ("negative log-likelihood", lambda p, y: nll(p, y, least=1e-12), "Nats; smaller is better."),
         ("accuracy", accuracy, "Share of outcomes that were the most probable class."),
         ("macro F1", macro_f1, "The same, every class counting alike; 1 is perfect."),
@@ -240,18 +241,16 @@ def _class_rows(held: HeldOutOutcomes) -> list[Row]:
     ]
     rows: list[Row] = []
     for name, metric, reading in readings:
-        estimate, low, high = _interval(metric, held, p, y)
-        first, second = (_value(metric, other, y) for other in others)
-        rows.append((name, _known(estimate), _known(low), _known(high), _known(first), _known(second), reading))
+        simple = [_value(metric, other, y) for other in others]
+        rows.append(_row(name, _interval(metric, held, p, y), simple, reading))
     check = check_calibration(p, y, samples=500)
     verdict = "so that nothing is wrong with it" if check.is_calibrated else "so that probabilities are off"
     reading = (
         f"Mean gap between probability and frequency. The floor: perfect forecasts of so many rows show "
         f"{check.null.floor:.3f} ({check.null.low:.3f} to {check.null.high:.3f}), {verdict}."
     )
-    estimate, low, high = _interval(ece, held, p, y)
-    first, second = (_value(ece, other, y) for other in others)
-    rows.append(("calibration error (ECE)", estimate, _known(low), _known(high), _known(first), _known(second), reading))
+    simple = [_value(ece, other, y) for other in others]
+    rows.append(_row("calibration error (ECE)", _interval(ece, held, p, y), simple, reading))
     return [*rows, *_coverage_rows(held)]
 
 
@@ -280,13 +279,13 @@ def _number_rows(held: HeldOutOutcomes) -> list[Row]:
         target = columns[2]
         simple = [error(first, columns[1], target), error(last, columns[1], target)]
         found = _interval(error, held, *columns)
-        rows.append((f"root mean square error{end}", *map(_known, found), *simple, "In the unit of the outcome."))
+        rows.append(_row(f"root mean square error{end}", found, simple, "In the unit of the outcome."))
         found = _interval(log_loss, held, *columns)
-        rows.append((f"negative log-likelihood{end}", *map(_known, found), None, None, "Nats; smaller is better."))
+        rows.append(_row(f"negative log-likelihood{end}", found, (), "Nats; smaller is better."))
         found = _interval(crps, held, *columns)
         absolute = [float(np.abs(one - target).mean()) for one in (first, last)]
         reading = "Absolute error, crediting stated uncertainty; the simple forecasts state none."
-        rows.append((f"CRPS{end}", *map(_known, found), *absolute, reading))
+        rows.append(_row(f"CRPS{end}", found, absolute, reading))
     return [*rows, *_coverage_rows(held)]
 
 
@@ -313,9 +312,16 @@ def _coverage_rows(held: HeldOutOutcomes) -> list[Row]:
     reading = "Smaller says more, at the same coverage."
     name = "intervals" if held.is_numeric else "sets"
     return [
-        (f"coverage of 90 % {name}", *map(_known, found), None, None, "Share of outcomes inside; should be 0.9."),
-        (what, float(torch.cat(size).mean()), None, None, None, None, reading),
+        _row(f"coverage of 90 % {name}", found, (), "Share of outcomes inside; should be 0.9."),
+        _row(what, (float(torch.cat(size).mean()), math.nan, math.nan), (), reading),
     ]
+
+
+def _row(measure: str, found: tuple[float, float, float], simple: Sequence[float], reading: str) -> Row:
+    """A row of the table; ``simple`` is empty where simple forecasts have no such score."""
+    estimate, low, high = found
+    first, second = simple if simple else (math.nan, math.nan)
+    return measure, _known(estimate), _known(low), _known(high), _known(first), _known(second), reading
 
 
 def _known(value: float) -> float | None:
@@ -336,7 +342,7 @@ def reliability_figure(held: HeldOutOutcomes) -> Figure | None:
     right = float(np.average(curve.accuracy, weights=curve.count))
     description = (
         f"Forecasts named a class with a probability of {mean:.2f} on average, and {right:.2f} of them were right; the "
-        f"mean gap per bin is {gap:.3f}. Bars: where 95 % of the shares of a calibrated forecast would lie around it."
+        f"mean gap per bin is {gap:.3f}. Bars: where 95 % of the points of a calibrated forecast would lie."
     )
     return reliability_plot(
         "Calibration of held-out forecasts",

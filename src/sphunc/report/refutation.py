@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from sphunc.discovery import InfluenceGraph
-from sphunc.errors import ArgumentTypeError
+from sphunc.report.checks import check_graph
 from sphunc.report.table import Table
 
 CHECKS = {
@@ -56,8 +56,7 @@ def refutation_table(graph: InfluenceGraph) -> Table:
     Args:
         graph: of :meth:`sphunc.SphUnc.influence` or :func:`sphunc.discover`.
     """
-    if not isinstance(graph, InfluenceGraph):
-        raise ArgumentTypeError(f"graph is a {type(graph).__name__}; give model.influence(), or what discover returned")
+    check_graph(graph)
     is_found = graph.probability > LINK_COUNT
     expected = float(graph.probability[is_found].sum())
     rows = [

@@ -29,6 +29,8 @@ LATEX = {
     ">": r"\textgreater{}",
     NOTHING: "--",
 }
+SHORT_TEXT = 18
+LONG_TEXT = 36
 WIDEST_CELL = 60
 """Characters of a cell on a terminal."""
 
@@ -94,21 +96,25 @@ class Table:
     def to_html(self) -> str:
         """A ``<table>`` with caption and scopes; every text is escaped."""
         heads = "".join(
-            f'<th scope="col"{_flush_right(number)}>{html.escape(name)}</th>'
-            for name, number in zip(self.headings, self.is_number, strict=True)
+            f'<th scope="col"{kind}>{html.escape(name)}</th>'
+            for name, kind in zip(self.headings, self._kinds(), strict=True)
         )
-        body = "\n".join(self._html_row(row) for row in self.cells)
+        kinds = self._kinds()
+        body = "\n".join(_html_row(row, kinds) for row in self.cells)
         caption = html.escape(self.title)
-        return f"<table>\n<caption>{caption}</caption>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        head = f"<thead><tr>{heads}</tr></thead>"
+        return f"<table>\n<caption>{caption}</caption>\n{head}\n<tbody>\n{body}\n</tbody>\n</table>"
 
-    def _html_row(self, row: Sequence[str]) -> str:
-        numeric = self.is_number
-        first = f'<th scope="row"{_flush_right(numeric[0])}>{html.escape(row[0])}</th>'
-        rest = "".join(
-            f"<td{_flush_right(number)}>{html.escape(cell)}</td>"
-            for cell, number in zip(row[1:], numeric[1:], strict=True)
-        )
-        return f"<tr>{first}{rest}</tr>"
+    def _kinds(self) -> list[str]:
+        """Class of every column: numbers, short texts that stay on one line, long ones that need room."""
+        kinds = []
+        for column, is_number in zip(self.frame, self.is_number, strict=True):
+            longest = max((len(display(value)) for value in column), default=0)
+            kind = ' class="short"' if longest <= SHORT_TEXT else ""
+            if longest > LONG_TEXT:
+                kind = ' class="long"'
+            kinds.append(' class="number"' if is_number else kind)
+        return kinds
 
     def to_latex(self) -> str:
         """A ``table`` environment with rules of the package booktabs."""
@@ -194,8 +200,10 @@ def _display_number(value: float) -> str:
     return f"{value:.3f}"
 
 
-def _flush_right(is_number: bool) -> str:
-    return ' class="number"' if is_number else ""
+def _html_row(row: Sequence[str], kinds: Sequence[str]) -> str:
+    first = f'<th scope="row"{kinds[0]}>{html.escape(row[0])}</th>'
+    rest = "".join(f"<td{kind}>{html.escape(cell)}</td>" for cell, kind in zip(row[1:], kinds[1:], strict=True))
+    return f"<tr>{first}{rest}</tr>"
 
 
 def _without_formulas(column: pl.Series) -> pl.Series:
