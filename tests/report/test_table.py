@@ -95,3 +95,12 @@ def test_values_are_shown_to_about_three_figures(value: object, text: str) -> No
 
 def test_markdown_text_stays_on_one_line() -> None:
     assert markdown_text("a\n| *b* `c`") == r"a \| \*b\* \`c\`"
+
+
+def test_best_entries_are_set_in_bold_everywhere() -> None:
+    table = Table("t", pl.DataFrame({"who": ["a<b", "c_d"], "score": ["1", "2"]}), best=((1, "score"), (0, "who")))
+    assert "<strong>2</strong>" in table.to_html()
+    assert "<strong>a&lt;b</strong>" in table.to_html()
+    assert r"\textbf{2}" in table.to_latex()
+    assert "| **2** |" in table.to_markdown()
+    assert "2 •" in str(table)

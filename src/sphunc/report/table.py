@@ -43,6 +43,7 @@ class Table:
         title: what it shows; the caption.
         frame: the values; CSV has them in full, everything else rounds.
         note: how to read it, in one or a few sentences.
+        best: row and column of entries that are set in bold; on a terminal a dot stands beside them.
 
     Example:
         >>> print(Table("Two agents", pl.DataFrame({"agent": ["a", "b"], "risk": [0.25, None]})))
@@ -55,6 +56,7 @@ class Table:
     title: str
     frame: pl.DataFrame
     note: str = ""
+    best: tuple[tuple[int, str], ...] = ()
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -78,6 +80,14 @@ class Table:
         columns = [[display(value) for value in column] for column in self.frame]
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def _emphasised(self, emphasise: Callable[[str], str], escape: Callable[[str], str]) -> list[list[str]]:
+        """Rows of the cells, escaped, the best ones emphasised."""
+        rows = [[escape(cell) for cell in row] for row in self.cells]
+        for row, column in self.best:
+            k = self.frame.columns.index(column)
+            rows[row][k] = emphasise(rows[row][k])
+        return rows
+
     @property
     def is_number(self) -> list[bool]:
         """True for columns of numbers, which are set flush right."""
@@ -100,7 +110,8 @@ class Table:
             for name, kind in zip(self.headings, self._kinds(), strict=True)
         )
         kinds = self._kinds()
-        body = "\n".join(_html_row(row, kinds) for row in self.cells)
+        rows = self._emphasised(lambda cell: f"<strong>{cell}</strong>", html.escape)
+        body = "\n".join(_html_row(row, kinds) for row in rows)
         caption = html.escape(self.title)
         head = f"<thead><tr>{heads}</tr></thead>"
         return f"<table>\n<caption>{caption}</caption>\n{head}\n<tbody>\n{body}\n</tbody>\n</table>"
@@ -124,9 +135,9 @@ class Table:
             rf"\caption{{{_latex(self.title)}}}",
             rf"\begin{{tabular}}{{{align}}}",
             r"\toprule",
-            _latex_row(self.headings),
+            _latex_row([_latex(name) for name in self.headings]),
             r"\midrule",
-            *(_latex_row(row) for row in self.cells),
+            *(_latex_row(row) for row in self._emphasised(lambda cell: rf"\textbf{{{cell}}}", _latex)),
             r"\bottomrule",
             r"\end{tabular}",
         ]
@@ -137,15 +148,16 @@ class Table:
     def to_markdown(self) -> str:
         """A pipe table below its title in bold, and the note."""
         rule = ["---:" if number else "---" for number in self.is_number]
-        rows = [self.headings, rule, *self.cells]
-        lines = ["| " + " | ".join(markdown_text(cell) for cell in row) + " |" for row in rows]
+        head = [markdown_text(name) for name in self.headings]
+        rows = [head, rule, *self._emphasised(lambda cell: f"**{cell}**", markdown_text)]
+        lines = ["| " + " | ".join(row) + " |" for row in rows]
         text = f"**{markdown_text(self.title)}**\n\n" + "\n".join(lines) + "\n"
         if self.note:
             text += f"\n{markdown_text(self.note)}\n"
         return text
 
     def __str__(self) -> str:
-        rows = [[_short(cell) for cell in row] for row in [self.headings, *self.cells]]
+        rows = [[_short(cell) for cell in row] for row in [self.headings, *self._emphasised(_dotted, str)]]
         widths = [max(len(row[k]) for row in rows) for k in range(len(self.headings))]
         lines = [self.title]
         for row in rows:
@@ -201,8 +213,9 @@ def _display_number(value: float) -> str:
 
 
 def _html_row(row: Sequence[str], kinds: Sequence[str]) -> str:
-    first = f'<th scope="row"{kinds[0]}>{html.escape(row[0])}</th>'
-    rest = "".join(f"<td{kind}>{html.escape(cell)}</td>" for cell, kind in zip(row[1:], kinds[1:], strict=True))
+    """A row of escaped cells."""
+    first = f'<th scope="row"{kinds[0]}>{row[0]}</th>'
+    rest = "".join(f"<td{kind}>{cell}</td>" for cell, kind in zip(row[1:], kinds[1:], strict=True))
     return f"<tr>{first}{rest}</tr>"
 
 
@@ -221,8 +234,7 @@ def _latex(text: str) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    escape: Callable[[str], str] = _latex
-    return " & ".join(map(escape, cells)) + r" \\"
+    return " & ".join(cells) + r" \\"
 
 
 def markdown_text(text: str) -> str:
@@ -240,3 +252,7 @@ def markdown_text(text: str) -> str:
 
 def _short(cell: str) -> str:
     return cell if len(cell) <= WIDEST_CELL else f"{cell[: WIDEST_CELL - 1]}…"
+
+
+def _dotted(cell: str) -> str:
+    return f"{cell} •"
