@@ -84,7 +84,8 @@ def test_classes_beside_another_column_are_one_clear_fault():
         from_frames(features={"time": [1, 1], "agent": ["a", "b"]}, outcomes=frame)
     assert str(caught.value) == (
         "outcomes column outcome: there are 2 outcome columns (teacher, outcome), but this holds text. "
-        "Keep one column of classes, or several columns of numbers only."
+        "Keep one column of classes, or several columns of numbers only; or choose one: outcome='outcome' "
+        "(--outcome outcome)."
     )
 
 

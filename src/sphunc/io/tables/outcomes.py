@@ -64,7 +64,7 @@ def _outcome_kind(table: Table, wanted: str) -> str:
     for name in table.values:
         if _holds_words(table.frame[name]):
             remedy = "Keep one column of classes, or several columns of numbers only; or choose one: "
-            remedy += f"outcome={table.values[0]!r} (--outcome {table.values[0]})"
+            remedy += f"outcome={name!r} (--outcome {name})"
             table.note_whole(f"{problem}, but this holds text", remedy, name)
             return ""
     return "number"
