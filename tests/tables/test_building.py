@@ -90,9 +90,9 @@ def test_robustness_has_a_column_per_share() -> None:
 
 
 def test_mean_with_interval() -> None:
-    assert mean_and_half(pl.Series([0.5, 0.7]), 100, 1) == "60.0 ± 127.1"
-    assert mean_and_half(pl.Series([0.5]), 100, 1) == "50.0"
-    assert mean_and_half(pl.Series([None, None], dtype=pl.Float64), 100, 1) is None
+    assert mean_and_half(pl.Series([0.5, 0.7]), 100.0, 1) == "60.0 ± 127.1"
+    assert mean_and_half(pl.Series([0.5]), 100.0, 1) == "50.0"
+    assert mean_and_half(pl.Series([None, None], dtype=pl.Float64), 100.0, 1) is None
 
 
 def test_ties_are_all_best_and_quoted_columns_never() -> None:

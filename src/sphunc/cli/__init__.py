@@ -365,6 +365,41 @@ def benchmark_command(
     raise typer.Exit(code)
 
 
+@app.command("tables")
+def tables_command(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Tables of the paper, such as main or ablation; all unless given.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small worlds, few seeds: minutes instead of hours.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where results and tables go; results/tables unless given.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Cells at the same time; as many as cores allow unless given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the tables of the paper, its own figures quoted beside ours.
+
+    Tables: datasets, hyperparameters, main, ece, causal, significance, ablation, robustness, cases. Finished cells
+    stay: after a kill, run the same command. Each table is also written as text, Markdown, LaTeX and CSV.
+    """
+    from sphunc.cli.tables import run
+
+    run(names or [], quick=quick, out=out, workers=workers, as_json=as_json)
+
+
+@app.command("figures")
+def figures_command(
+    source: Annotated[Path, typer.Argument(help="Folder of a run (fit), or of results (benchmark, tables).")],
+    out: Annotated[Path, typer.Option(help="Where figures go; made if it does not exist.")] = Path("figures"),
+    formats: Annotated[list[str] | None, typer.Option("--format", help="png, svg or pdf; all unless given.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw every figure that a run or the results of an experiment hold the numbers for."""
+    from sphunc.cli.figures import run
+
+    run(source, out=out, formats=formats or ("png", "svg", "pdf"), as_json=as_json)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; bad input ends with exit code 2 and one clear line.
 

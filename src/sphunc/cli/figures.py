@@ -49,4 +49,4 @@ def figures_of(source: Path) -> Iterator[Drawn]:
     from sphunc.runs import Run
 
     found = Run.open(source)
-    return draw_fitted(found.model, found.data)
+    return draw_fitted(found.model, found.all_data)

@@ -27,7 +27,7 @@ from sphunc.figures.style import PAGE, figure_style, new_figure
 from sphunc.figures.training import draw_losses, draw_tracking
 
 OURS = "sphunc"
-RIVAL = "causal_sphhn"
+COMPARED = "causal_sphhn"
 """The system that the paper's reliability diagrams set beside its own."""
 MOST_LINKS = 15
 FIRST_SEEN = 2
@@ -100,7 +100,7 @@ def _forecast_figures(store: Store, cells: pl.DataFrame, data: str) -> Iterator[
     labels = cells["label"].unique(maintain_order=True).to_list()
     frames = {label: pooled(store, cells, label, "forecasts") for label in labels}
     found = {label: frame for label, frame in frames.items() if frame is not None}
-    shown = [label for label in (OURS, RIVAL) if label in found] or labels[:2]
+    shown = [label for label in (OURS, COMPARED) if label in found] or labels[:2]
     systems = {label: (class_probabilities(found[label]), found[label]["outcome"].to_numpy()) for label in shown}
     if systems:
         figure, axes = new_figure(2, 1, height=3.6)

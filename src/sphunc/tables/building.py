@@ -28,7 +28,7 @@ from sphunc.worlds import PRESETS
 MEASURES = {"snare": "macro_f1", "pheme": "macro_auc", "amigos": "accuracy"}
 """The paper's measure of each data set."""
 TITLES = {"macro_f1": "macro-F1", "macro_auc": "AUC", "accuracy": "accuracy"}
-RIVALS = ("causal_sphhn", "cignn", "spherenet")
+COMPARED = ("causal_sphhn", "cignn", "spherenet")
 """Systems of the paper's table of significance."""
 POINTS = 100.0
 SIMULATED = (
@@ -145,22 +145,22 @@ def significance_table(results: pl.DataFrame) -> Table:
     Args:
         results: a row per cell of the experiment ``main``.
     """
-    rivals = [*RIVALS, *(label for label in ("edhnn", "boosting") if label in set(results["label"]))]
+    others = [*COMPARED, *(label for label in ("edhnn", "boosting") if label in set(results["label"]))]
     rows = []
     for name in present(results, list(MEASURES)):
         measure = MEASURES[name]
         ours = results.filter(label="sphunc", data=name).select("seed", "rows_train", "rows_test", ours=measure)
-        for rival in rivals:
-            both = ours.join(results.filter(label=rival, data=name).select("seed", theirs=measure), on="seed")
+        for other in others:
+            both = ours.join(results.filter(label=other, data=name).select("seed", theirs=measure), on="seed")
             gain = POINTS * (both["ours"] - both["theirs"]).to_numpy()
             p = None
             if len(gain) > 1:
                 sizes = {"train_size": _mean(both["rows_train"]), "test_size": _mean(both["rows_test"])}
                 p = corrected_resampled_t(gain, **sizes).p_value
-            quoted = SIGNIFICANCE.get(rival, {}).get(name)
+            quoted = SIGNIFICANCE.get(other, {}).get(name)
             row = {
                 "data": f"{name} ({TITLES[measure]})",
-                "against": SYSTEMS[rival],
+                "against": SYSTEMS[other],
                 "gain in points": float(gain.mean()) if len(gain) else None,
                 "p": p,
                 "quoted gain": None if quoted is None else quoted[0],

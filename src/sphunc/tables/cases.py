@@ -109,7 +109,10 @@ def hide_before(data: TemporalHypergraph, agents: torch.Tensor, origin: int) -> 
     y_mask = data.y_mask.clone()
     x_mask[:origin, agents] = False
     y_mask[:origin, agents] = False
-    return replace(data, x_mask=x_mask, y_mask=y_mask)
+    assert data.y is not None
+    x = torch.where(x_mask, data.x, 0.0)
+    y = torch.where(y_mask, data.y, 0)
+    return replace(data, x=x, x_mask=x_mask, y=y, y_mask=y_mask)
 
 
 def modality_case(seed: int) -> dict[str, object]:
@@ -124,7 +127,7 @@ def modality_case(seed: int) -> dict[str, object]:
     generator = torch.Generator().manual_seed(seed)
     noise = NOISE * torch.randn(data.x.shape, generator=generator)
     spread = data.x.flatten(0, 1).std(0)
-    noisy = replace(data, x=torch.where(block, data.x + spread * noise, data.x))
+    noisy = replace(data, x=torch.where(block & data.x_mask, data.x + spread * noise, data.x))
     origin = TIMES - 2
     clean_fit = SphUnc(seed=0).fit(data.until_index(origin), verbose=False)
     noisy_fit = SphUnc(seed=0).fit(noisy.until_index(origin), verbose=False)
