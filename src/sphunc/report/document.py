@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
+from polars import selectors
 
 from sphunc.errors import ArgumentError, ArgumentTypeError
 from sphunc.estimator import SphUnc
@@ -22,8 +24,12 @@ from sphunc.report.table import Table, markdown_text
 
 SHOWN_ROWS = 15
 """Rows of a table on the page; its download has more."""
-MOST_ROWS = 10_000
-"""Rows of a download: all downloads together stay below 5 MB."""
+MOST_ROWS = (10_000, 5_000, 2_500, 1_000, 300, 100)
+"""Rows of a download, fewer where there is much to download."""
+MOST_CELLS = 250_000
+"""Cells of all downloads together: the page stays below 5 MB."""
+DIGITS = 7
+"""Figures of a number in a download: as many as single precision holds."""
 TITLE = "What happens next, how sure, who influences whom, what if"
 
 Interventions = Sequence[Effect | tuple[str, Effect]]
@@ -117,7 +123,8 @@ def to_html(title: str, sections: Sequence[Section]) -> str:
     environment.tests["download"] = lambda block: isinstance(block, Download)
     environment.tests["bullets"] = lambda block: isinstance(block, Bullets)
     environment.filters["table"] = _shown_table
-    environment.filters["download"] = _download
+    limit = download_rows(sections)
+    environment.filters["download"] = lambda table: _download(table, limit)
     environment.filters["drawing"] = lambda figure: Markup(figure.svg)
     style, _, _ = environment.loader.get_source(environment, "style.css")  # pyright: ignore[reportOptionalMemberAccess]
     template = environment.get_template("report.html.j2")
@@ -128,9 +135,27 @@ def _shown_table(table: Table) -> Markup:
     return Markup(table.first(SHOWN_ROWS).to_html())
 
 
-def _download(table: Table) -> dict[str, str]:
-    """Address, file name and words of the link to a table in full."""
-    kept = table.first(MOST_ROWS)
+def download_rows(sections: Sequence[Section]) -> int:
+    """Most rows of a download, so that the page stays small.
+
+    Args:
+        sections: of the report.
+    """
+    tables = []
+    for section in sections:
+        tables += [block for block in section.blocks if isinstance(block, Table)]
+        tables += [block.table for block in section.blocks if isinstance(block, Download)]
+    for limit in MOST_ROWS:
+        cells = sum(min(len(table), limit) * table.frame.width for table in tables)
+        if cells <= MOST_CELLS:
+            return limit
+    return MOST_ROWS[-1]
+
+
+def _download(table: Table, limit: int) -> dict[str, str]:
+    """Address, file name and words of the link to a table, with at most so many rows."""
+    rounded = table.frame.with_columns(selectors.float().round_sig_figs(DIGITS))
+    kept = replace(table, frame=rounded).first(limit)
     name = "".join(letter if letter.isalnum() else "-" for letter in table.title.lower()).strip("-")
     number = f"{len(kept):,} of {len(table):,}" if len(kept) < len(table) else f"{len(table):,}"
     return {"href": kept.to_data_uri(), "name": f"{name[:60]}.csv", "text": f"CSV, {number} rows"}
