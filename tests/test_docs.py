@@ -30,6 +30,10 @@ COSTLY = {
     "sphunc benchmark --quick": "six systems take minutes; tests/cli/test_benchmark.py runs small ones",
     "sphunc benchmark examples/experiment.toml": "minutes",
     "sphunc benchmark benchmarks/six_systems.toml": "hours",
+    "sphunc tables --quick": "minutes; tests/cli/test_tables.py makes those that need no benchmark",
+    "sphunc tables main --out my-tables": "hours",
+    "sphunc figures RUN --out pictures": "tests/cli/test_figures.py runs it on a run",
+    "sphunc figures results/tables/main --out pictures": "tests/figures/test_results.py draws them",
 }
 """Commands that a test cannot wait for: only their options are checked."""
 

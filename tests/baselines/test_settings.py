@@ -11,7 +11,13 @@ from sphunc.baselines.registry import forecaster_class
 from sphunc.baselines.settings import make_settings
 from sphunc.errors import ArgumentError, ArgumentTypeError
 
-NETWORKS = [name for name in FORECASTERS if issubclass(forecaster_class(name), NetworkBaseline)]
+
+def is_network(name: str) -> bool:
+    made = forecaster_class(name)  # the paper's model is made by a function
+    return isinstance(made, type) and issubclass(made, NetworkBaseline)
+
+
+NETWORKS = [name for name in FORECASTERS if is_network(name)]
 REFUSED = [
     ("hypergcn", "width", -3, ArgumentError, "width is -3; give a whole number, 1 or more"),
     ("hypergcn", "pairs", "bogus", ArgumentError, "pairs is 'bogus'; choose 'exact' or 'random'"),

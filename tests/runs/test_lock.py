@@ -40,9 +40,10 @@ def test_locks_of_processes_that_are_gone_do_not_count(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (holder(host="elsewhere"), "on the machine elsewhere .*If it is no longer there, remove"),
+        (holder(host="elsewhere", process=4711), "on the machine elsewhere .*If it is no longer there, remove"),
         ("{", "cannot be read: another run may be starting"),
     ],
+    ids=["elsewhere", "broken"],
 )
 def test_locks_that_cannot_be_judged_are_kept(tmp_path, text, message):
     (tmp_path / "lock.json").write_text(text)
