@@ -56,12 +56,13 @@ def test_mean_of_others_is_that_of_two_loops(weighted):
     assert weight[[5, 6]].abs().sum() == 0
 
 
+@pytest.mark.parametrize("scale", [1.7, 0.6])  # groups below full cohesion, and above it
 @pytest.mark.parametrize("weighted", [False, True])
-def test_cohesive_mean_is_that_of_two_loops(weighted):
+def test_cohesive_mean_is_that_of_two_loops(weighted, scale):
     groups = make(weighted=weighted)
     w = weights(groups)
     states = numbers(N, 4)
-    message = groups.cohesive_mean(states, 1.7)
+    message = groups.cohesive_mean(states, scale)
     for i in range(N):
         total = torch.zeros(4, dtype=torch.float64)
         mine = [e for e, members in enumerate(MEMBERS) if i in members]
@@ -69,7 +70,7 @@ def test_cohesive_mean_is_that_of_two_loops(weighted):
             mass = sum(w[e, j] for j in MEMBERS[e])
             mean = sum(w[e, j] * states[j] for j in MEMBERS[e]) / mass
             others = sum((w[e, j] * states[j] for j in MEMBERS[e] if j != i), torch.zeros(4)) / mass
-            total = total + mean.norm() / 1.7 * others
+            total = total + min(1.0, float(mean.norm()) / scale) * others
         expected = total / max(1, len(mine))
         torch.testing.assert_close(message[i], expected, rtol=1e-10, atol=1e-12)
 

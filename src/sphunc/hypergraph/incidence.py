@@ -65,7 +65,11 @@ class Incidence:
         others.
 
         .. math:: m_i = \frac1{|E_i|} \sum_{e \ni i} R_e \frac{1}{W_e} \sum_{j \in e, j \ne i} w_{je} s_j,
-                  \qquad R_e = \Big| \frac{1}{W_e} \sum_{j \in e} w_{je} s_j \Big| \Big/ \text{scale}
+                  \qquad
+                  R_e = \min\Big(1, \Big| \frac{1}{W_e} \sum_{j \in e} w_{je} s_j \Big| \Big/ \text{scale}\Big)
+
+        The bound makes the message linear in large states; without it, states that act on each other can grow without
+        end.
 
         Args:
             states: s, agents first, axes last ``[N, *, K]``.
@@ -77,7 +81,7 @@ class Incidence:
         total.index_add_(0, self.group, weight * states[self.agent])
         mass = self.weight.new_zeros(self.num_groups).index_add_(0, self.group, self.weight)
         mean = total / mass.clamp(min=1e-12).view(-1, *ones)
-        cohesion = mean.norm(dim=-1, keepdim=True) / scale
+        cohesion = (mean.norm(dim=-1, keepdim=True) / scale).clamp(max=1.0)
         share = weight / mass.clamp(min=1e-12)[self.group].view(-1, *ones)
         others = (mean[self.group] - share * states[self.agent]) * cohesion[self.group]
         count = self.weight.new_zeros(self.num_agents)

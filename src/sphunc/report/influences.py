@@ -139,7 +139,7 @@ class _Meaning:
         self.shown = id_column(model.schema_.agents)
         past = align(data, model.schema_)
         system = system_of(learned, past, model.schema_, model.preparation_, past.num_times - 1)
-        self.origin = system.at_origin(with_future=False)
+        self.origin = system.past
         self.has_weight = self.origin.states is not None and self.origin.states.structure is not None
         self.row = _rows_of_data(system)
         if self.has_weight:

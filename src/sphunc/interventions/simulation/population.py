@@ -148,7 +148,7 @@ class SparseIncidence(Incidence):
             scale: length of a typical state.
         """
         mean = (self._to_groups @ states.flatten(1)).view(self.num_groups, *states.shape[1:])
-        cohesion = torch.linalg.vector_norm(mean, dim=-1, keepdim=True) / scale
+        cohesion = (torch.linalg.vector_norm(mean, dim=-1, keepdim=True) / scale).clamp(max=1.0)
         message = (self._to_agents @ (mean * cohesion).flatten(1)).view(states.shape)
         own = (self._own_share @ cohesion.flatten(1)).view(*states.shape[:-1], 1)
         return message.addcmul_(own, states, value=-1.0)
