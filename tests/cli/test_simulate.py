@@ -35,7 +35,7 @@ def test_bad_input_is_refused_before_anything_is_written(tmp_path) -> None:
     folder = tmp_path / "world"
     for arguments, message in [
         (["snar"], "choose one of snare, pheme"),
-        (["snare", "--set", "mising=0.1"], "did you mean missing"),
+        (["snare", "--set", "mising=0.1"], "did you mean .missing.?"),
         (["snare", "--set", "missing"], "KNOB=NUMBER"),
         (["snare", "--set", "missing=lots"], "'lots' is not a number"),
     ]:

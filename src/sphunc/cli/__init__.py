@@ -377,7 +377,7 @@ def tables_command(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the tables of the paper, its own figures quoted beside ours.
+    """Make the tables of the paper, beside its own.
 
     Tables: datasets, hyperparameters, main, ece, causal, significance, ablation, robustness, cases. Finished cells
     stay: after a kill, run the same command. Each table is also written as text, Markdown, LaTeX and CSV.
@@ -394,7 +394,7 @@ def figures_command(
     formats: Annotated[list[str] | None, typer.Option("--format", help="png, svg or pdf; all unless given.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw every figure that a run or the results of an experiment hold the numbers for."""
+    """Draw the figures of a run, or of an experiment."""
     from sphunc.cli.figures import run
 
     run(source, out=out, formats=formats or ("png", "svg", "pdf"), as_json=as_json)

@@ -73,6 +73,6 @@ def test_faults_come_with_the_papers(tmp_path: Path) -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(sphunc.ArgumentError, match="thresholds='future' is not known"):
         FinancialOptions(thresholds="future")
-    with pytest.raises(sphunc.ArgumentError, match="classes=1 is too small"):
+    with pytest.raises(sphunc.ArgumentError, match="classes=1 must be at least 2"):
         FinancialOptions(classes=1)
     assert class_names(3) == ("quantile 1 of 3", "quantile 2 of 3", "quantile 3 of 3")

@@ -123,7 +123,7 @@ def test_published_totals_agree_with_each_other() -> None:
     ("options", "message"),
     [
         ({"agents": "bots"}, "agents='bots' is not known; choose one of 'users', 'tweets'"),
-        ({"bins": 2}, "bins=2 is too small"),
+        ({"bins": 2}, "bins=2 must be at least 3"),
         ({"bins": 5000}, "too fine for whole seconds"),
         ({"agents": "tweets", "links": "follow"}, "needs agents='users'"),
         ({"outcome": "mood"}, "outcome='mood' is not known"),

@@ -64,5 +64,5 @@ def test_own_tables_are_read(tmp_path: Path) -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(sphunc.ArgumentError, match="smallest_group=0 is too small"):
+    with pytest.raises(sphunc.ArgumentError, match="smallest_group=0 must be at least 1"):
         SnareOptions(smallest_group=0)
