@@ -90,8 +90,7 @@ def _later_figures(model: SphUnc, data: TemporalHypergraph) -> Iterator[Drawn]:
 
     probabilities = rows("probabilities")
     wrong = probabilities.argmax(1) != outcome
-    figure, axes = new_figure(2, 1, height=3.6)
-    axes[0].get_subplotspec().get_gridspec().set_height_ratios([3, 1])  # pyright: ignore[reportOptionalMemberAccess]
+    figure, axes = new_figure(2, 1, height=3.6, heights=[3.0, 1.0])
     alt = draw_reliability(axes[0], axes[1], {"SphUnc": (probabilities, outcome)})
     yield Drawn("reliability", figure, alt)
     figure, axes = new_figure()

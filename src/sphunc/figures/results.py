@@ -103,8 +103,7 @@ def _forecast_figures(store: Store, cells: pl.DataFrame, data: str) -> Iterator[
     shown = [label for label in (OURS, COMPARED) if label in found] or labels[:2]
     systems = {label: (class_probabilities(found[label]), found[label]["outcome"].to_numpy()) for label in shown}
     if systems:
-        figure, axes = new_figure(2, 1, height=3.6)
-        axes[0].get_subplotspec().get_gridspec().set_height_ratios([3, 1])
+        figure, axes = new_figure(2, 1, height=3.6, heights=[3.0, 1.0])
         alt = draw_reliability(axes[0], axes[1], systems, data)
         yield Drawn(f"reliability-{file_name(data)}", figure, alt)
     curves = {label: (frame["total"].to_numpy(), errors(frame)) for label, frame in found.items()}

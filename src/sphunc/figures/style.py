@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, 
 HIT = COLOURS[2]
 MISS = COLOURS[1]
 GREY = "#8a8a8a"
-SETTINGS = {
+SETTINGS: dict[Any, object] = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
@@ -53,7 +54,12 @@ def figure_style() -> Iterator[None]:
 
 
 def new_figure(
-    rows: int = 1, columns: int = 1, *, width: float = COLUMN, height: float = 2.6
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    width: float = COLUMN,
+    height: float = 2.6,
+    heights: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
     """Return an empty figure without any window, and its axes row by row.
 
@@ -62,9 +68,10 @@ def new_figure(
         columns: of axes.
         width: in inches.
         height: in inches.
+        heights: of the rows, relative to each other; all alike unless given.
     """
     figure = Figure(figsize=(width, height))
-    axes = figure.subplots(rows, columns, squeeze=False)
+    axes = figure.subplots(rows, columns, squeeze=False, height_ratios=heights)
     return figure, list(axes.flat)
 
 

@@ -22,7 +22,7 @@ def draw_kappa_histogram(axes: Axes, kappa: Float[np.ndarray, " row"]) -> str:
     """
     low = max(float(kappa.min()), 1e-3)
     high = max(float(kappa.max()), 1.01 * low)
-    axes.hist(kappa, bins=np.geomspace(low, high, BINS), color=COLOURS[0], edgecolor="white", linewidth=0.3)
+    axes.hist(kappa, bins=np.geomspace(low, high, BINS).tolist(), color=COLOURS[0], edgecolor="white", linewidth=0.3)
     median = float(np.median(kappa))
     axes.axvline(median, color=COLOURS[1], linestyle="--", label=f"median {median:.3g}")
     axes.set(xscale="log", xlabel=r"concentration $\kappa$", ylabel="beliefs")
