@@ -157,3 +157,9 @@ def test_awkward_panels_give_a_result_with_checks(kind):
     assert int((graph.probability > 0.9).sum()) == 0
     assert all(check.reading for check in graph.checks)
     assert graph.verdict
+
+
+def test_an_array_is_taken_as_a_tensor_is() -> None:
+    latents = torch.randn(8, 5, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    from_array = discover(latents.numpy(), diagnose=False)
+    assert torch.equal(from_array.probability, discover(latents, diagnose=False).probability)

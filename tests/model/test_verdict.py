@@ -50,6 +50,15 @@ def test_states_without_weight_are_left_out(snare_model):
     assert "links" not in found
 
 
+def test_a_regression_that_is_no_better_than_a_simple_forecast_is_called_so(snare_model):
+    simple = (ComparisonRow("class frequencies", 1.01, 0.0, 0.0), ComparisonRow("persistence", 1.3, -0.29, 0.05))
+    rows = (*simple, ComparisonRow("covariates", 1.0, 0.01, 0.02), *ROWS[1:])
+    found = describe_fit(fitted(snare_model, rows=rows))
+    assert found.startswith("covariates add nothing that can be seen to class frequencies; states add")
+    better = (*simple, ComparisonRow("covariates", 0.9, 0.11, 0.02), *ROWS[1:])
+    assert describe_fit(fitted(snare_model, rows=better)).startswith("states add")
+
+
 def test_nobody_meets(snare_model):
     assert "nobody ever meets" in describe_fit(fitted(snare_model, rows=ROWS[:2]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -45,7 +46,7 @@ DETECTABLE = 4.0
 
 
 def discover(
-    latents: Float[Tensor, "time agent dim"],
+    latents: Float[Tensor, "time agent dim"] | Float[np.ndarray, "time agent dim"],
     candidates: Links | None = None,
     data: TemporalHypergraph | None = None,
     *,
@@ -71,7 +72,7 @@ def discover(
     are integrated over their posterior, in which "no influence at all" has prior mass one half. See docs/structure.md.
 
     Args:
-        latents: states, ``[T, N, D]``; plain scalar series are ``[T, N, 1]``.
+        latents: states, ``[T, N, D]``, as a tensor or an array; plain scalar series are ``[T, N, 1]``.
         candidates: ``[2, K]`` rows source and target that may influence; with ``data``, added to its co-members;
             without either, all pairs (at most 200 agents).
         data: groups of the same agents and times; gives candidates, neighbourhood means, and ids.
@@ -94,6 +95,7 @@ def discover(
         >>> discover(h).probability.shape
         torch.Size([20])
     """
+    latents = torch.as_tensor(latents)
     _check_settings(latents, data, max_lag, min_effect)
     seed = seed_number(seed)
     agents = tuple(range(latents.shape[1])) if data is None else tuple(data.node_ids)

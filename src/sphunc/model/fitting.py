@@ -731,5 +731,7 @@ def _compare(held: HeldOutForecasts, weight: float, final: Predictor) -> tuple[C
         gain = before - losses
         error = clustered_error(gain, held.held.agent)
         rows.append(ComparisonRow(name, float(losses.mean()), float(gain.mean()), error))
-        before = losses
+        # Covariates are held against the better of both simple forecasts.
+        if name != "persistence" or float(gain.mean()) > 0:
+            before = losses
     return tuple(rows)

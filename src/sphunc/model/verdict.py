@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -10,6 +10,8 @@ from sphunc.model.fitting import ComparisonRow, FittedModel
 
 CLEAR = 2.0
 """Standard errors from which on a gain can be seen."""
+SIMPLE = {"class frequencies": "class frequencies", "mean": "the mean of all", "persistence": "the last outcome"}
+"""Forecasts without covariates, and what the verdict calls them."""
 
 
 def describe_fit(model: FittedModel) -> str:
@@ -22,13 +24,24 @@ def describe_fit(model: FittedModel) -> str:
     if model.held_out == "nothing":
         return "too few outcomes to hold any out: forecasts are those of a regression on covariates, not judged"
     if model.quick:
-        return "a regression on covariates alone, as asked for (quick=True): no states, no links"
-    parts = [_states(model, rows.get("covariates + states"))]
+        alone = "a regression on covariates alone, as asked for (quick=True): no states, no links"
+        return "; ".join(part for part in (_covariates(rows), alone) if part)
+    parts = [_covariates(rows), _states(model, rows.get("covariates + states"))]
     links = rows.get("covariates + states + links")
     if model.weight > 0:
         parts.append(_links(links))
     where = {"origins": "held-out times", "agents": "held-out agents"}[model.held_out]
     return f"{'; '.join(part for part in parts if part)} (on {where})"
+
+
+def _covariates(rows: Mapping[str, ComparisonRow]) -> str:
+    """Say so where the regression is no better than a forecast without covariates."""
+    row = rows.get("covariates")
+    simple = [name for name in SIMPLE if name in rows]
+    if row is None or not simple or row.gain > CLEAR * row.error:
+        return ""
+    best = min(simple, key=lambda name: rows[name].nll)
+    return f"covariates add nothing that can be seen to {SIMPLE[best]}"
 
 
 def _states(model: FittedModel, row: ComparisonRow | None) -> str:
