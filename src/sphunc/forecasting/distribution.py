@@ -1,5 +1,8 @@
 """Predictive distributions of outcomes: `Categorical` over classes, `Gaussian` over numbers, behind
-one interface."""
+one interface.
+
+They are what eq. (predictive) of the paper gives for an agent at the target time. :func:`pool` joins two of them.
+"""
 
 from __future__ import annotations
 

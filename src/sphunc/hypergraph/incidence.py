@@ -61,15 +61,15 @@ class Incidence:
     def cohesive_mean(
         self, states: Float[Tensor, "agent *batch axis"], scale: Float[Tensor, ""] | float
     ) -> Float[Tensor, "agent *batch axis"]:
-        r"""Group message: mean over an agent's groups of cohesion times the mean state of the
-        others.
+        r"""Group message: mean over an agent's groups of cohesion times what the others give to the
+        group's mean state.
 
         .. math:: m_i = \frac1{|E_i|} \sum_{e \ni i} R_e \frac{1}{W_e} \sum_{j \in e, j \ne i} w_{je} s_j,
                   \qquad
                   R_e = \min\Big(1, \Big| \frac{1}{W_e} \sum_{j \in e} w_{je} s_j \Big| \Big/ \text{scale}\Big)
 
-        The bound makes the message linear in large states; without it, states that act on each other can grow without
-        end.
+        :math:`W_e` is the mass of the whole group, the agent included. The bound makes the message linear
+        in large states; without it, states that act on each other can grow without end.
 
         Args:
             states: s, agents first, axes last ``[N, *, K]``.

@@ -1,16 +1,21 @@
 r"""Beliefs on the sphere: how concentrated the belief about an agent is, and its entropy.
 
-A belief about a state with posterior variance P that more data could reduce is a von Mises-Fisher
-distribution whose mean resultant length is the share of a state's length that is known,
+A belief is a von Mises-Fisher distribution, eq. (vmf_density) of the paper. Its entropy is the
+epistemic part, eq. (hyperspherical_entropy) of the paper. Its squared mean resultant length is the
+product of what is known of the agent, of its state, and of what training grants,
 
-.. math:: R_i^2 = g_i\, n_i \sqrt{\frac{M}{M + \mathrm{tr} P_i}}, \qquad
+.. math:: R_i^2 = g_i \Big(0.05 + 0.95 \frac{n_i}{n_i + 2}\Big) \sqrt{\frac{M}{M + \mathrm{tr} P_i}}, \qquad
+          g_i = \frac{n}{n + D}\, \frac{n'_i}{n'_i + n_0}, \qquad
           \kappa_i = A_K^{-1}(R_i), \qquad U_{epi} = H_K(\kappa_i)
 
-M is the mean squared length of the states of the population, not of the agent: with the agent's
-own, hiding observations of an agent near the middle could make its belief more concentrated. n is
-the share of the agent's own tendency that its observations tell, old ones less; g grants the rest:
-support by training states, and the number of training rows. So the epistemic part falls with every
-observation of an agent and rises with age, missing features and distance.
+P is the posterior variance of the forecast state that more data could reduce. M is the mean squared
+length of the states of the population, not of the agent: with the agent's own, hiding observations
+of an agent near the middle could make its belief more concentrated. Without states the root is 1.
+:math:`n_i` counts the observations of the agent, old ones less. The floor 0.05 is what the
+population says of an agent of whom nothing was observed. n training rows stand against D columns of
+the base; :math:`n'_i` training states lie near that of the agent, :math:`n_0` of them grant a half.
+R is at most 0.9999. So the epistemic part falls with every observation of an agent and rises with age, missing
+features and distance.
 """
 
 from __future__ import annotations
@@ -85,15 +90,17 @@ def state_reliability(variance: Float[Tensor, "agent axis"], squared_length: flo
 def belief_reliability(
     own: Float[Tensor, " agent"], state: Float[Tensor, " agent"], granted: Float[Tensor, " agent"]
 ) -> Float[Tensor, " agent"]:
-    """R squared of a belief, from what is known of the agent, of its state, and what training grants.
+    r"""R squared of a belief, from what is known of the agent, of its state, and what training grants.
+
+    .. math:: R^2 = g\, (0.05 + 0.95\, u) \sqrt{v}
 
     Factors, so that none depends on how much states weigh in the forecast; the share of the state counts by its root,
     since the parameters of an unseen agent's chain are those of the population.
 
     Args:
-        own: share of the agent's own tendency that its observations tell.
-        state: share of its state that is known; 1 without states.
-        granted: by support and by the number of training rows.
+        own: u, share of the agent's own tendency that its observations tell.
+        state: v, share of its state that is known; 1 without states.
+        granted: g, by support and by the number of training rows.
     """
     return granted * (LEAST_KNOWN + (1.0 - LEAST_KNOWN) * own) * state.sqrt()
 

@@ -1,7 +1,8 @@
 r"""Covariates of an agent at an origin: own outcomes, features, neighbourhood means, population level and trend.
 
 Everything is known at the origin. Counts of observations are hidden clocks, so that histories enter as shares, relative
-to those of the population, and shrunk towards them. Histories are batched: the simulation carries one per sample.
+to those of the population, and shrunk towards them. The simulation carries histories of its own, one per sample
+(:mod:`sphunc.interventions.simulation.covariates`).
 """
 
 from __future__ import annotations

@@ -1,12 +1,20 @@
 r"""The structural assignment of the paper as one function of one parameter value, and its learning
 without links.
 
+Eq. (scm_structural) of the paper is here
+
 .. math:: s_{i,t+1} = \lambda_i (s_{i,t} + p\, m_{i,t}) + c_i + \sum_{j \in Pa(i)} \beta_{ij} s_{j,t} + e,
           \quad e \sim N(0, Q), \quad c_i \sim N(0, \lambda_i^2 V)
 
 m is the group message, :meth:`~sphunc.hypergraph.incidence.Incidence.cohesive_mean`; c the
 persistent exogenous U_i. Smoother, simulation and structure learning all use
 :func:`next_state_mean` or the chains made here.
+
+Nothing bounds the length of a state here: chains are linear in their own state, which the filter
+needs. Only the simulation draws the mean of a transition that would be longer than a typical state
+back to that length (:mod:`sphunc.interventions.simulation.rollout`): links drawn from their
+posterior and states set by interventions could otherwise add up over many steps to lengths that no
+training state had.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ class ComparisonRow:
     Attributes:
         model: its name.
         nll: mean negative log-likelihood, in nats.
-        gain: over the row before it in the list of nested models (over the base for the first two).
+        gain: in nats over the row before it in the list of nested models; 0 for the first.
         error: paired standard error of the gain, clustered by agent.
     """
 

@@ -2,6 +2,7 @@
 
 Alternates between the paper's blocks: dynamics by marginal likelihood, links by their posterior, beliefs by filtering
 and smoothing, outcomes by expectation propagation (Algorithm 1, each block in closed form or a few L-BFGS steps).
+A state is a vector of any length; its direction is the spherical latent, eq. (spherical_projection) of the paper.
 """
 
 from __future__ import annotations
@@ -239,7 +240,7 @@ def rescaled(observations: Observations, plain: Dynamics, length_variance: float
 
     .. math:: l = \frac{\sum_k w_k m_k (z_k - m_k)}{\sum_k w_k m_k^2 + 1/\tau^2}, \qquad z \leftarrow z / (1 + l)
 
-    m and w are mean and precision of z given all other observations of the agent.
+    m and w are mean and precision of z given all other observations of the agent. The divisor is at least 0.3.
 
     Args:
         observations: z.

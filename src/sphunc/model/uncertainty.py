@@ -1,9 +1,13 @@
 r"""Aleatoric part, monotone fusion, temperature and tails; all learned on held-out outcomes.
 
+The aleatoric part of eq. (uncertainty_components) of the paper and the epistemic one are fused as
+in eq. (uncertainty_fusion) of the paper,
+
 .. math:: U_{total} = g_\omega(U_{epi}, U_{alea}) = \omega_0 + \omega_1 U_{epi} + \omega_2 U_{alea}, \qquad
           \omega_1, \omega_2 \ge 0
 
-fitted to held-out squared residuals (L_entropy of the paper), so that it ranks errors. The
+fitted to held-out squared residuals, eq. (entropy_calibration) of the paper, so that it ranks
+errors. :math:`U_{epi}` is the entropy of the belief scaled to [0, 1]. The
 temperature :math:`\tau = \exp(a + b (U_{total} - \bar U))` acts only where it clearly helps on
 held-out outcomes.
 """

@@ -1,5 +1,7 @@
 r"""Attention inside hyperedges: every agent attends to the other members of its groups.
 
+Angular attention is eq. (angular_attention) of the paper,
+
 .. math::
     p_i = \sum_{e \ni i} s_i^e \sum_{j \in e \setminus i} \alpha_{ij}^e h_j, \qquad
     \alpha_{ij}^e = \frac{\exp(\kappa_a h_i^\top h_j)}{\sum_{k \in e \setminus i} \exp(\kappa_a h_i^\top h_k)}

@@ -189,7 +189,10 @@ class _Meaning:
         return found
 
     def _limited(self, moved: Float[Tensor, "sample axis"], mean: Float[Tensor, " axis"]) -> Tensor:
-        """States drawn back to the length of a typical one where they are longer, as in simulations."""
+        """States drawn back where they are longer than both a typical one and the believed state of the target.
+
+        Simulations bound the mean of every transition by the length of a typical state, before its noise is added.
+        """
         longest = self._length(mean).clamp(min=1.0)
         return moved / (self._length(moved) / longest).clamp(min=1.0).unsqueeze(-1)
 

@@ -1,5 +1,7 @@
 r"""H_causal, the entropy of an outcome after an intervention, split exactly into two parts.
 
+It is eq. (causal_uncertainty) of the paper,
+
 .. math:: \underbrace{H(Y)}_{\text{entropy}} = \underbrace{\mathrm E_q H(Y \mid q)}_{\text{within}}
           + \underbrace{I(Y; q)}_{\text{identification}}
 

@@ -1,4 +1,7 @@
-"""Settings of the literal model: the paper's tables of hyperparameters and of ablations."""
+"""Settings of the literal model: the paper's tables of hyperparameters and of ablations.
+
+Ablations are the rows of tab. (ablation) of the paper.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""The composite objective, ``eq:joint_loss``.
+r"""The composite objective, eq. (joint_loss) of the paper.
 
 .. math:: L = L_{pred} + \lambda_1 L_{entropy} + \lambda_2 L_{causal}
 """

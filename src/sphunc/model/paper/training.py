@@ -1,4 +1,7 @@
-"""Algorithm 1 of the paper: alternating updates, H_causal and link posterior after every epoch."""
+"""Algorithm 1 of the paper: alternating updates, H_causal and link posterior after every epoch.
+
+It is alg. (sphunc) of the paper.
+"""
 
 from __future__ import annotations
 
