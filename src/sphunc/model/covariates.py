@@ -346,14 +346,18 @@ def feature_columns(features: FeatureHistory, is_stale: bool = False) -> Float[T
 
 
 def neighbour_feature_columns(features: FeatureHistory, groups: Incidence) -> Float[Tensor, "agent column"]:
-    """Means over co-members of their last features (NaN where none is known), and how many groups an agent meets.
+    """Means over co-members of their last features, less the mean of all, and how many groups an agent meets.
+
+    NaN where none is known. What moves all agents alike says nothing about neighbours: with it in these columns but
+    not in those of co-members' outcomes, effects of neighbours came out where there are none.
 
     Args:
         features: of every agent.
         groups: who meets whom at the origin.
     """
     known = ~features.last.isnan()
-    mean, weight = groups.mean_of_others(features.last.nan_to_num(), known.to(features.last.dtype))
+    relative = features.last - features.last.nanmean(0).nan_to_num()
+    mean, weight = groups.mean_of_others(relative.nan_to_num(), known.to(features.last.dtype))
     mean = torch.where(weight > 0, mean, torch.nan)
     count = groups.group_count().unsqueeze(-1)
     alone = (count == 0).to(mean.dtype)
