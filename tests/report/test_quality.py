@@ -53,12 +53,12 @@ def test_floor_and_readings_are_stated(quick: sphunc.SphUnc, world_data: sphunc.
 def test_simple_forecasts_count_the_past_alone(world_data: sphunc.TemporalHypergraph) -> None:
     data = world_data
     assert data.y is not None
-    frequencies, last = simple_forecasts(data, 2, 3, 1)
-    y = data.y[:3][data.y_mask[:3]]
+    frequencies, last = simple_forecasts(data, 3, 1)
+    y = data.y[:4][data.y_mask[:4]]
     count = torch.bincount(y, minlength=3).double() + 1
     assert frequencies[0].tolist() == pytest.approx((count / count.sum()).tolist())
     follow = (count / count.sum()).expand(3, -1).clone()
-    for t in (0, 1):
+    for t in (0, 1, 2):
         for i in range(data.num_nodes):
             if data.y_mask[t, i] and data.y_mask[t + 1, i]:
                 follow[data.y[t, i], data.y[t + 1, i]] += 1
