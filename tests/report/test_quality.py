@@ -43,7 +43,8 @@ def test_floor_and_readings_are_stated(quick: sphunc.SphUnc, world_data: sphunc.
     assert held is not None
     rows = {row["measure"]: row for row in quality_table(held).frame.rows(named=True)}
     assert "The floor: perfect forecasts" in rows["calibration error (ECE)"]["how_to_read_it"]
-    assert rows["macro AUC"]["class_frequencies"] == pytest.approx(0.5)
+    # Frequencies are alike for all agents, and differ a little from one origin to the next.
+    assert rows["macro AUC"]["class_frequencies"] == pytest.approx(0.5, abs=0.05)
     figure = reliability_figure(held)
     assert figure is not None
     mean = float(held.stacked("probabilities").max(1).values.mean())
