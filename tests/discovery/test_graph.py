@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sphunc.discovery import InfluenceGraph
-from sphunc.discovery.graph import ASSUMPTIONS, binary_entropy, stratified_uniform
+from sphunc.discovery.graph import ASSUMPTIONS, stratified_uniform
 from sphunc.errors import SphuncError
 
 LINKS = torch.tensor([[1, 2, 0, 2], [0, 0, 1, 1]])
@@ -153,9 +153,3 @@ def test_stratified_numbers_fill_every_stratum():
     uniform, strata = stratified_uniform(20, 3, torch.Generator().manual_seed(0))
     assert torch.equal((uniform * 20).long(), strata)
     assert torch.equal(strata.sort(0).values, torch.arange(20)[:, None].expand(20, 3))
-
-
-def test_binary_entropy_is_zero_when_decided():
-    torch.testing.assert_close(
-        binary_entropy(torch.tensor([0.0, 0.5, 1.0])), torch.tensor([0.0, np.log(2.0), 0.0]).float()
-    )

@@ -9,7 +9,6 @@ import torch
 
 from sphunc.forecasting.distribution import Categorical, Gaussian, pool
 from sphunc.hypergraph.incidence import Incidence
-from sphunc.model.covariates import make_covariates
 from sphunc.model.fitting import choose_weight, fit_model, known_agents, simple_forecasts
 from sphunc.model.inputs import ModelInputs
 from sphunc.model.uncertainty import HeldOut
@@ -351,7 +350,7 @@ def test_states_get_weight_only_where_they_clearly_help():
 
 def test_simple_forecasts_are_counted_by_hand():
     inputs = world(times=4, agents=10)
-    frequencies, persistence = simple_forecasts(inputs, make_covariates(inputs), 2, 1)
+    frequencies, persistence = simple_forecasts(inputs, 2, 1)
     count = inputs.y[:3].sum((0, 1))
     share = (count + 1) / (count.sum() + 3)
     torch.testing.assert_close(frequencies.probabilities[0], share)
@@ -362,7 +361,7 @@ def test_simple_forecasts_are_counted_by_hand():
     follow = follow / follow.sum(1, keepdim=True)
     torch.testing.assert_close(persistence.probabilities, follow[inputs.labels[2]])
     numbers = world(times=4, agents=10, numbers=1)
-    mean, last = simple_forecasts(numbers, make_covariates(numbers), 2, 1)
+    mean, last = simple_forecasts(numbers, 2, 1)
     assert isinstance(mean, Gaussian)
     torch.testing.assert_close(mean.mean[0], numbers.y[:3].mean((0, 1)))
     torch.testing.assert_close(last.mean, numbers.y[2])

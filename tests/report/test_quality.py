@@ -43,7 +43,8 @@ def test_floor_and_readings_are_stated(quick: sphunc.SphUnc, world_data: sphunc.
     assert held is not None
     rows = {row["measure"]: row for row in quality_table(held).frame.rows(named=True)}
     assert "The floor: perfect forecasts" in rows["calibration error (ECE)"]["how_to_read_it"]
-    assert rows["macro AUC"]["class_frequencies"] == pytest.approx(0.5)
+    # Frequencies are alike for all agents, and differ a little from one origin to the next.
+    assert rows["macro AUC"]["class_frequencies"] == pytest.approx(0.5, abs=0.05)
     figure = reliability_figure(held)
     assert figure is not None
     mean = float(held.stacked("probabilities").max(1).values.mean())
@@ -53,12 +54,12 @@ def test_floor_and_readings_are_stated(quick: sphunc.SphUnc, world_data: sphunc.
 def test_simple_forecasts_count_the_past_alone(world_data: sphunc.TemporalHypergraph) -> None:
     data = world_data
     assert data.y is not None
-    frequencies, last = simple_forecasts(data, 2, 3, 1)
-    y = data.y[:3][data.y_mask[:3]]
+    frequencies, last = simple_forecasts(data, 3, 1)
+    y = data.y[:4][data.y_mask[:4]]
     count = torch.bincount(y, minlength=3).double() + 1
     assert frequencies[0].tolist() == pytest.approx((count / count.sum()).tolist())
     follow = (count / count.sum()).expand(3, -1).clone()
-    for t in (0, 1):
+    for t in (0, 1, 2):
         for i in range(data.num_nodes):
             if data.y_mask[t, i] and data.y_mask[t + 1, i]:
                 follow[data.y[t, i], data.y[t + 1, i]] += 1

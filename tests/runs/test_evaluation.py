@@ -7,6 +7,7 @@ import torch
 
 import sphunc
 from sphunc.errors import ArgumentError, DataError
+from sphunc.forecasting import class_forecasts
 from sphunc.runs import RunSettings, evaluate
 
 
@@ -21,7 +22,13 @@ def test_scores_of_classes(quick_run):
     assert math.isclose(ours["nll"], float(-chosen.log().mean()), rel_tol=1e-6)
     assert math.isclose(ours["accuracy"], float((p.argmax(1) == truth).double().mean()), rel_tol=1e-6)
     last = found.scores.row(2, named=True)
-    assert math.isclose(last["accuracy"], float((data.y[3] == truth).double().mean()), abs_tol=1e-9)
+    frequencies, persistence = class_forecasts(data.y[:4], data.y_mask[:4], 1, data.num_classes)
+    simple = found.scores.row(1, named=True)
+    rows = torch.arange(len(truth))
+    assert math.isclose(simple["nll"], float(-frequencies.log_probabilities[rows, truth].mean()), rel_tol=1e-6)
+    assert math.isclose(last["nll"], float(-persistence.log_probabilities[rows, truth].mean()), rel_tol=1e-6)
+    best = persistence.probabilities.argmax(1)
+    assert math.isclose(last["accuracy"], float((best == truth).double().mean()), abs_tol=1e-9)
     assert found.outcomes == 20
     assert found.forecasts["happened"].to_list() == [data.class_names[c] for c in truth.tolist()]
 

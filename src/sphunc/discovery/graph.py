@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sphunc._checks import seed_number, whole_number
 from sphunc._typing import Bool, Float, Int, Whole
+from sphunc.discovery.confidence import binary_entropy, identification_confidence
 from sphunc.discovery.verdict import Check, check_rows, verdict
 from sphunc.errors import ArgumentError
 from sphunc.forecasting import id_column
@@ -122,10 +123,7 @@ class InfluenceGraph:
     @property
     def agent_confidence(self) -> Float[Tensor, " agent"]:
         """Identification confidence 1 - H / H_prior per agent, 0 where nothing could be identified."""
-        prior = self.prior_entropy
-        has_candidates = prior > 0
-        ratio = self.entropy / torch.where(has_candidates, prior, torch.ones_like(prior))
-        return torch.where(has_candidates, (1 - ratio).clamp(0, 1), torch.zeros_like(ratio))
+        return identification_confidence(self.entropy, self.prior_entropy)
 
     @property
     def link_confidence(self) -> Float[Tensor, " link"]:
@@ -134,11 +132,8 @@ class InfluenceGraph:
 
     @property
     def confidence(self) -> float:
-        """Identification confidence of the whole: 1 - sum H / sum H_prior."""
-        total = float(self.prior_entropy.sum())
-        if total == 0:
-            return 0.0
-        return min(max(1 - float(self.entropy.sum()) / total, 0.0), 1.0)
+        """Identification confidence of the whole: 1 - sum H / sum H_prior; 0 without candidates."""
+        return float(identification_confidence(self.entropy.sum(), self.prior_entropy.sum()))
 
     @property
     def assumptions(self) -> str:
@@ -310,11 +305,6 @@ class InfluenceGraph:
             known = ", ".join(map(str, self.agents[:3]))
             raise ArgumentError(f"unknown agent {agent!r}; the {self.num_agents} known ones begin {known}")
         return self.agents.index(agent)
-
-
-def binary_entropy(probability: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
-    """Entropy of a coin, in nats; 0 at both ends."""
-    return torch.special.entr(probability) + torch.special.entr(1 - probability)
 
 
 def stratified_uniform(

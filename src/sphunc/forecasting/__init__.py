@@ -25,6 +25,7 @@ from sphunc.forecasting.identifiers import canonical_order, decode_id, encode_id
 from sphunc.forecasting.progress import ProgressBar, StageRecord
 from sphunc.forecasting.schema import TrainingSchema, align, decode_schema, encode_schema, schema_of
 from sphunc.forecasting.scoring import METRICS, mean_score
+from sphunc.forecasting.simple import class_forecasts, number_forecasts
 from sphunc.forecasting.storage import has_bundle, read_bundle, remove_bundle, write_bundle
 from sphunc.forecasting.training import TOTAL, TrainingEpoch, train
 
@@ -47,6 +48,7 @@ __all__ = [
     "check_data",
     "check_device",
     "check_folder",
+    "class_forecasts",
     "column_ends",
     "concatenate",
     "conformal_scores",
@@ -57,6 +59,7 @@ __all__ = [
     "has_bundle",
     "id_column",
     "mean_score",
+    "number_forecasts",
     "origin_position",
     "pool",
     "probability_columns",

@@ -5,6 +5,7 @@ from sphunc.interventions.dowhy import Contrast
 from sphunc.interventions.effects import Effect
 from sphunc.interventions.reading import from_json
 from sphunc.interventions.resolve import EntityIndex
+from sphunc.interventions.simulation.state_changes import state_length
 from sphunc.interventions.system import System, system_of
 from sphunc.interventions.values import (
     CutGroup,
@@ -38,5 +39,6 @@ __all__ = [
     "dowhy",
     "from_json",
     "intervene",
+    "state_length",
     "system_of",
 ]

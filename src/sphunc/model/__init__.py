@@ -10,6 +10,7 @@ from sphunc.model.inputs import ModelInputs
 from sphunc.model.kalman import Filtered
 from sphunc.model.persistence import put_together, take_apart
 from sphunc.model.preparation import Preparation, PreparedData, learn_preparation, places, prepare
+from sphunc.model.readout import normal_points
 from sphunc.model.regression import with_intercept
 from sphunc.model.stages import StageStore, fingerprint_of
 from sphunc.model.states import StateBelief, StateModel
@@ -55,6 +56,7 @@ __all__ = [
     "link_draws",
     "links_by_half",
     "next_state_mean",
+    "normal_points",
     "places",
     "prepare",
     "put_together",

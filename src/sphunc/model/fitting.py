@@ -20,8 +20,10 @@ from sphunc.forecasting import (
     Gaussian,
     PredictiveDistribution,
     Tails,
+    class_forecasts,
     concatenate,
     conformal_scores,
+    number_forecasts,
     pool,
 )
 from sphunc.model.axes import StateAxes, learn_axes, principal_axes, reduce_features
@@ -583,7 +585,7 @@ class _Trial:
         if predictor.states is not None and predictor.states.links is not None:
             unlinked, _ = predictor.states.without_links().forecast(inputs.until(origin), self.horizon)
         agent = wanted.nonzero().flatten()
-        frequencies, persistence = simple_forecasts(inputs, covariates, origin, self.horizon)
+        frequencies, persistence = simple_forecasts(inputs, origin, self.horizon)
         measures = torch.stack([parts.outcome_reliability, parts.state_reliability, parts.granted], 1)
         return HeldOutForecasts(
             held=HeldOut(agent, torch.full_like(agent, block), inputs.y[origin + self.horizon][agent]),
@@ -629,38 +631,19 @@ def _joined(rows: Sequence[HeldOutForecasts]) -> HeldOutForecasts | None:
 
 
 def simple_forecasts(
-    inputs: ModelInputs, covariates: Covariates, origin: int, horizon: int
+    inputs: ModelInputs, origin: int, horizon: int
 ) -> tuple[PredictiveDistribution, PredictiveDistribution]:
     """Frequencies of all outcomes up to an origin, and what follows the last outcome as often as it did before.
 
     Args:
         inputs: outcomes.
-        covariates: gives the histories of outcomes.
         origin: time index.
         horizon: steps ahead.
     """
-    history = covariates.outcomes[origin]
-    population = history.population
-    ever = history.ever.unsqueeze(-1)
-    past = inputs.y[: origin + 1][inputs.y_mask[: origin + 1]]
+    mask = inputs.y_mask[: origin + 1]
     if inputs.is_numeric:
-        spread = past.var(0, correction=0).clamp(min=1e-6) if len(past) else torch.ones_like(population)
-        mean = past.mean(0) if len(past) else population
-        everywhere = mean.expand_as(history.last)
-        both = inputs.y_mask[horizon : origin + 1] & inputs.y_mask[: max(0, origin + 1 - horizon)]
-        change = (inputs.y[horizon : origin + 1] - inputs.y[: max(0, origin + 1 - horizon)])[both]
-        moved = change.square().mean(0).clamp(min=1e-6) if len(change) else spread
-        last = torch.where(ever > 0, history.last, everywhere)
-        varied = torch.where(ever > 0, moved, spread)
-        return Gaussian(everywhere, spread.expand_as(everywhere)), Gaussian(last, varied)
-    follow = population.expand(len(population), -1).clone()
-    for start in range(max(0, origin + 1 - horizon)):
-        both = (inputs.y_mask[start] & inputs.y_mask[start + horizon]).unsqueeze(-1)
-        follow = follow + (inputs.y[start] * both).mT @ inputs.y[start + horizon]
-    follow = follow / follow.sum(1, keepdim=True)
-    everywhere = population.log().expand_as(history.last)
-    after = torch.where(ever > 0, history.last @ follow.log(), everywhere)
-    return Categorical(everywhere), Categorical(after)
+        return number_forecasts(inputs.y[: origin + 1], mask, horizon)
+    return class_forecasts(inputs.labels[: origin + 1], mask, horizon, inputs.num_classes)
 
 
 def choose_weight(base: PredictiveDistribution, states: PredictiveDistribution, held: HeldOut) -> float:

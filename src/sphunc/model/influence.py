@@ -7,12 +7,15 @@ from collections.abc import Hashable, Sequence
 import torch
 
 from sphunc._checks import some_names
+from sphunc._typing import Bool, Tensor
 from sphunc.discovery import InfluenceGraph
 from sphunc.errors import ArgumentError
 from sphunc.forecasting import canonical_order
 from sphunc.model.fitting import FittedModel
 from sphunc.model.link_calibration import KINDS
 from sphunc.model.paper import FittedPaper
+from sphunc.model.paper.structure import prior_log_odds
+from sphunc.model.structure import StructurePosterior
 
 NO_STATES = "features show nothing that persists, so that there are no states to act on each other"
 NO_MEETINGS = "nobody ever meets, so that there are no candidates"
@@ -27,12 +30,14 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
     """
     if isinstance(model, FittedPaper):
         links, probability, strength = model.influence()
+        prior = prior_log_odds(links, len(agents)).sigmoid()
         return InfluenceGraph(
             links.cpu(),
             agents,
             probability.double().cpu(),
             strength.double().cpu(),
             torch.zeros_like(strength, dtype=torch.float64).cpu(),
+            prior=prior.cpu(),
         )
     states = model.predictor.states
     if model.quick:
@@ -62,6 +67,7 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
         strength.cpu(),
         deviation.cpu(),
         prior=torch.full_like(probability, share).cpu(),
+        structure_draws=_structure_draws(states.structure),
         calibrated=not diagnostics.keys().isdisjoint(KINDS),
         fit={
             "share": share,
@@ -72,6 +78,18 @@ def influence_graph(model: FittedModel | FittedPaper, agents: tuple[Hashable, ..
         diagnostics=diagnostics,
         notes=_notes(order[(~links.is_candidate.any(1)).nonzero().flatten()].tolist(), agents),
     )
+
+
+def _structure_draws(structure: StructurePosterior) -> Bool[Tensor, "sample link"] | None:
+    """Sampled structures, True where a link exists, in the order of the candidates; None where none were kept."""
+    draws = structure.draws
+    if not len(draws):
+        return None
+    is_candidate = structure.links.is_candidate
+    slots = structure.slots.expand(len(draws), -1, -1)
+    exists = torch.zeros(len(draws), *is_candidate.shape, dtype=draws.dtype, device=draws.device)
+    exists = exists.scatter(2, slots, (draws != 0).to(draws.dtype)) > 0
+    return exists[:, is_candidate].cpu()
 
 
 def _without_candidates(agents: tuple[Hashable, ...], note: str) -> InfluenceGraph:

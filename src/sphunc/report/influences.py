@@ -26,8 +26,8 @@ from sphunc.errors import ArgumentError
 from sphunc.estimator import SphUnc
 from sphunc.forecasting import Categorical, align, canonical_order, id_column
 from sphunc.hypergraph import TemporalHypergraph
-from sphunc.interventions import System, system_of
-from sphunc.model import FittedModel, link_draws
+from sphunc.interventions import System, state_length, system_of
+from sphunc.model import FittedModel, link_draws, normal_points
 from sphunc.report.checks import check_fitted, default_model
 from sphunc.report.table import Table
 
@@ -155,7 +155,7 @@ class _Meaning:
         self.class_states = typical_states(self.model, origin)
         self.base = origin.model.one_step.base.at(origin.covariates, origin.time)
         self.forecast = origin.forecasts[1]
-        self.points = _normal_points(self.mean.shape[1]).to(self.mean)
+        self.points = normal_points(self.mean.shape[1], POINTS).to(self.mean)
 
     def rows(self, source: int, target: int) -> list[dict[str, Any]]:
         """One row per class, or one per number.
@@ -193,11 +193,8 @@ class _Meaning:
 
         Simulations bound the mean of every transition by the length of a typical state, before its noise is added.
         """
-        longest = self._length(mean).clamp(min=1.0)
-        return moved / (self._length(moved) / longest).clamp(min=1.0).unsqueeze(-1)
-
-    def _length(self, states: Float[Tensor, "*batch axis"]) -> Float[Tensor, "*batch"]:
-        return ((states @ self.origin.state_metric) * states).sum(-1).clamp(min=0.0).sqrt()
+        longest = state_length(mean, self.origin.state_metric).clamp(min=1.0)
+        return moved / (state_length(moved, self.origin.state_metric) / longest).clamp(min=1.0)
 
     def _name(self, index: int) -> str:
         schema = self.model.schema_
@@ -247,12 +244,6 @@ def typical_states(model: SphUnc, origin: Any) -> list[Float[Tensor, " axis"]]:
         length = float((vector @ origin.state_metric @ vector).clamp(min=0.0).sqrt())
         found.append(vector / length if length > 0 else vector)
     return found
-
-
-def _normal_points(dim: int) -> Float[Tensor, "point dim"]:
-    """Quasi-random points of a standard normal, always the same."""
-    sobol = torch.quasirandom.SobolEngine(dim, scramble=True, seed=0)
-    return torch.special.ndtri(sobol.draw(POINTS, dtype=torch.float64).clamp(1e-4, 1 - 1e-4))
 
 
 def _rows_of_data(system: System) -> dict[Any, int]:

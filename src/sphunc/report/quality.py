@@ -26,7 +26,7 @@ from sphunc.evaluation import (
     nll,
     reliability_curve,
 )
-from sphunc.forecasting import Forecast, align
+from sphunc.forecasting import Forecast, align, class_forecasts, number_forecasts
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model import SphUncConfig
 from sphunc.report.checks import check_fitted, default_model
@@ -52,7 +52,7 @@ class HeldOutOutcomes:
         forecasts: of every origin.
         outcome: what happened: classes, or numbers ``[n, K]``, of the rows that were observed ``[n]``.
         agent: of every row ``[n]``.
-        frequencies: of outcomes before the first origin, for every row: probabilities, or means ``[n, C]``.
+        frequencies: of outcomes up to the origin, for every row: probabilities, or means ``[n, C]``.
         last_outcome: what followed the last outcome as often before, or the last number ``[n, C]``.
         observed: rows of every forecast that were observed ``[N]``.
         how: what was held out.
@@ -140,7 +140,7 @@ def _collect(model: SphUnc, data: TemporalHypergraph, origins: Sequence[int], ho
     observed = [aligned.y_mask[origin + horizon].cpu() for origin in origins]
     outcome = [aligned.y[o + horizon].cpu()[mask] for o, mask in zip(origins, observed, strict=True)]
     agent = [mask.nonzero().flatten() for mask in observed]
-    simple = [simple_forecasts(aligned, origins[0], origin, horizon) for origin in origins]
+    simple = [simple_forecasts(aligned, origin, horizon) for origin in origins]
     frequencies = [one[0][mask] for one, mask in zip(simple, observed, strict=True)]
     last = [one[1][mask] for one, mask in zip(simple, observed, strict=True)]
     return HeldOutOutcomes(
@@ -156,39 +156,23 @@ def _collect(model: SphUnc, data: TemporalHypergraph, origins: Sequence[int], ho
 
 
 def simple_forecasts(
-    data: TemporalHypergraph, learned: int, origin: int, horizon: int
+    data: TemporalHypergraph, origin: int, horizon: int
 ) -> tuple[Float[Tensor, "agent output"], Float[Tensor, "agent output"]]:
-    """Frequencies of past outcomes (or their mean), and what followed the last outcome as often before (or itself).
+    """Frequencies of outcomes up to an origin (or their mean), and what followed the last one as often (or itself).
 
     Args:
         data: with outcomes.
-        learned: time index up to which frequencies are counted.
-        origin: time index up to which last outcomes are known.
+        origin: time index.
         horizon: steps ahead.
     """
     assert data.y is not None
-    y = data.y[: learned + 1]
-    mask = data.y_mask[: learned + 1]
-    number = data.num_nodes
-    last = data.y[0].clone()
-    ever = torch.zeros(number, dtype=torch.bool)
-    for time in range(origin + 1):
-        last[data.y_mask[time]] = data.y[time][data.y_mask[time]]
-        ever |= data.y_mask[time]
+    y = data.y[: origin + 1]
+    mask = data.y_mask[: origin + 1]
     if not data.class_names:
-        mean = y[mask].double().mean(0) if bool(mask.any()) else torch.zeros(y.shape[-1], dtype=torch.float64)
-        everywhere = mean.expand(number, -1)
-        return everywhere, torch.where(ever.unsqueeze(-1), last.double(), everywhere)
-    C = data.num_classes
-    share = torch.bincount(y[mask], minlength=C).double() + 1.0
-    share = share / share.sum()
-    follow = share.expand(C, -1).clone()
-    for time in range(max(0, learned + 1 - horizon)):
-        both = data.y_mask[time] & data.y_mask[time + horizon]
-        pair = data.y[time][both] * C + data.y[time + horizon][both]
-        follow = follow + torch.bincount(pair, minlength=C * C).view(C, C)
-    follow = follow / follow.sum(1, keepdim=True)
-    return share.expand(number, -1), torch.where(ever.unsqueeze(-1), follow[last], share)
+        mean, last = number_forecasts(y, mask, horizon)
+        return mean.mean, last.mean
+    frequencies, persistence = class_forecasts(y, mask, horizon, data.num_classes)
+    return frequencies.probabilities, persistence.probabilities
 
 
 def quality_table(held: HeldOutOutcomes) -> Table:

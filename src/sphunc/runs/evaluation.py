@@ -12,11 +12,8 @@ from sphunc._typing import Tensor
 from sphunc.errors import ArgumentError, DataError
 from sphunc.estimator import SphUnc
 from sphunc.evaluation import accuracy, brier, check_calibration, nll
-from sphunc.forecasting import Forecast
+from sphunc.forecasting import Forecast, class_forecasts, number_forecasts
 from sphunc.hypergraph import TemporalHypergraph
-
-SMOOTHING = 1.0
-"""Outcomes of each class that class frequencies count besides those observed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,19 +76,22 @@ def _classes(
         raise DataError(f"the tables have the class {unknown[0]!r}, which the model does not know; fit again with it")
     horizon = model.config_.horizon
     happened: list[Tensor] = []
-    last: list[Tensor] = []
     shares: list[Tensor] = []
+    followed: list[Tensor] = []
     for origin in origins:
         happened.append(labels[origin + horizon])
-        last.append(_last_observed(labels[: origin + 1]))
-        counts = torch.bincount(labels[: origin + 1][labels[: origin + 1] >= 0], minlength=len(classes)) + SMOOTHING
-        shares.append((counts / counts.sum()).expand(data.num_nodes, -1))
+        past = labels[: origin + 1]
+        frequencies, persistence = class_forecasts(past, past >= 0, horizon, len(classes))
+        shares.append(frequencies.probabilities)
+        followed.append(persistence.probabilities)
     observed = torch.stack(happened) >= 0
     y = torch.stack(happened)[observed]
     p = torch.stack([_probabilities(one) for one in forecasts])[observed]
-    frequencies = torch.stack(shares)[observed]
-    persistence = _persistence(torch.stack(last)[observed], frequencies)
-    systems = {"SphUnc": p, "class frequencies": frequencies, "last outcome": persistence}
+    systems = {
+        "SphUnc": p,
+        "class frequencies": torch.stack(shares)[observed],
+        "last outcome": torch.stack(followed)[observed],
+    }
     scores = pl.DataFrame(
         [
             {"system": name, "nll": nll(q, y), "accuracy": accuracy(q, y), "brier": brier(q, y)}
@@ -128,12 +128,9 @@ def _numbers(
     for origin, forecast in zip(origins, forecasts, strict=True):
         mask = data.y_mask[origin + horizon]
         truth = data.y[origin + horizon][mask]
-        past = data.y[: origin + 1]
-        seen = data.y_mask[: origin + 1]
-        mean = past[seen].mean(0).expand_as(data.y[0])
-        last = torch.where(_last_place(seen).ge(0).unsqueeze(-1), _last_numbers(past, seen), mean)
+        mean, last = number_forecasts(data.y[: origin + 1], data.y_mask[: origin + 1], horizon)
         assert forecast.mean is not None
-        for name, guess in (("SphUnc", forecast.mean), ("mean", mean), ("last outcome", last)):
+        for name, guess in (("SphUnc", forecast.mean), ("mean", mean.mean), ("last outcome", last.mean)):
             errors[name].append((guess[mask] - truth).flatten())
         interval = forecast.interval
         assert interval is not None
@@ -159,30 +156,6 @@ def _numbers(
 def _probabilities(forecast: Forecast) -> Tensor:
     assert forecast.probabilities is not None
     return forecast.probabilities.double()
-
-
-def _last_place(seen: Tensor) -> Tensor:
-    """Return the position of the last time at which each agent was observed, -1 for never."""
-    positions = torch.arange(len(seen)).unsqueeze(-1)
-    return torch.where(seen, positions, -1).amax(0)
-
-
-def _last_observed(labels: Tensor) -> Tensor:
-    place = _last_place(labels >= 0)
-    found = labels.gather(0, place.clamp(min=0).unsqueeze(0))[0]
-    return torch.where(place >= 0, found, -1)
-
-
-def _last_numbers(past: Tensor, seen: Tensor) -> Tensor:
-    place = _last_place(seen).clamp(min=0)
-    return past[place, torch.arange(past.shape[1])]
-
-
-def _persistence(last: Tensor, frequencies: Tensor) -> Tensor:
-    """Return class frequencies, with half of the probability moved to the last outcome where one is known."""
-    certain = torch.nn.functional.one_hot(last.clamp(min=0), frequencies.shape[-1]).to(frequencies)
-    mixed = 0.5 * certain + 0.5 * frequencies
-    return torch.where((last >= 0).unsqueeze(-1), mixed, frequencies)
 
 
 def _with_truth(forecasts: Sequence[Forecast], happened: Sequence[Sequence[object]]) -> pl.DataFrame:

@@ -7,8 +7,7 @@ import torch
 from scipy import stats
 
 from sphunc.model.paper.structure import (
-    binary_entropy,
-    identification_confidence,
+    parent_set_entropies,
     participation_ratio,
     prior_log_odds,
     score_links,
@@ -109,11 +108,11 @@ def test_the_prior_expects_two_parents_per_agent() -> None:
     torch.testing.assert_close(share, torch.tensor([0.4] * 5 + [0.5], dtype=torch.float64))
 
 
-def test_confidence_is_the_share_of_entropy_that_is_gone() -> None:
+def test_entropies_add_those_of_the_links_into_an_agent() -> None:
     links = torch.tensor([[1, 2, 0, 0], [0, 0, 1, 2]])
     prior = torch.zeros(4)
     probability = torch.tensor([0.0, 1.0, 0.5, 0.9])
-    confidence = identification_confidence(probability, prior, links, 4)
-    left = -(0.9 * math.log(0.9) + 0.1 * math.log(0.1)) / math.log(2.0)
-    assert confidence.tolist() == pytest.approx([1.0, 0.0, 1.0 - left, 1.0], abs=1e-6)
-    assert float(binary_entropy(torch.tensor(0.5))) == pytest.approx(math.log(2.0))
+    entropy, prior_entropy = parent_set_entropies(probability, prior, links, 4)
+    left = -(0.9 * math.log(0.9) + 0.1 * math.log(0.1))
+    assert entropy.tolist() == pytest.approx([0.0, math.log(2.0), left, 0.0], abs=1e-6)
+    assert prior_entropy.tolist() == pytest.approx([2 * math.log(2.0), math.log(2.0), math.log(2.0), 0.0])

@@ -9,6 +9,7 @@ from functools import cached_property
 import torch
 
 from sphunc._typing import Float, Int, Tensor
+from sphunc.discovery import binary_entropy, identification_confidence
 from sphunc.forecasting import PredictiveDistribution
 from sphunc.hypergraph import Incidence
 from sphunc.interventions.resolve import ReferenceKind
@@ -187,12 +188,7 @@ class Origin:
         if states is None or states.links is None or states.structure is None:
             return nothing
         links = states.links
-        entropy = _binary_entropy(links.probability) * links.is_candidate
+        entropy = binary_entropy(links.probability) * links.is_candidate
         prior = torch.full_like(entropy, states.structure.prior.share)
-        before = (_binary_entropy(prior) * links.is_candidate).sum(1)
-        left = entropy.sum(1) / torch.where(before > 0, before, 1.0)
-        return torch.where(before > 0, (1.0 - left).clamp(0.0, 1.0), 0.0)
-
-
-def _binary_entropy(p: Tensor) -> Tensor:
-    return torch.special.entr(p) + torch.special.entr(1.0 - p)
+        prior_entropy = binary_entropy(prior) * links.is_candidate
+        return identification_confidence(entropy.sum(1), prior_entropy.sum(1))

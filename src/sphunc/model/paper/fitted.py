@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass
 import torch
 
 from sphunc._typing import Float, Links, Tensor
+from sphunc.discovery import identification_confidence
 from sphunc.errors import ArgumentError, CheckpointError
 from sphunc.hypergraph import TemporalHypergraph
 from sphunc.model.paper.config import PaperConfig, make_config
 from sphunc.model.paper.network import PaperNetwork
 from sphunc.model.paper.simulation import simulate
-from sphunc.model.paper.structure import identification_confidence, prior_log_odds
+from sphunc.model.paper.structure import parent_set_entropies, prior_log_odds
 from sphunc.model.paper.tracking import TrackedIntervention
 from sphunc.model.paper.training import (
     EpochRecord,
@@ -115,10 +116,11 @@ class FittedPaper:
         return self.network.links, self.network.probability, strength
 
     def confidence(self) -> Float[Tensor, " agent"]:
-        """Identification confidence of the parents of each training agent, in [0, 1]."""
+        """Identification confidence of the parents of each training agent, in [0, 1]; 0 without candidates."""
         links = self.network.links
         prior = prior_log_odds(links, len(self.agents))
-        return identification_confidence(self.network.probability, prior, links, len(self.agents)).float()
+        entropies = parent_set_entropies(self.network.probability, prior, links, len(self.agents))
+        return identification_confidence(*entropies).float()
 
     def rollout(
         self,

@@ -21,12 +21,12 @@ As every Granger score, this one is blind to hidden confounders that vary over t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
 
 from sphunc._typing import Bool, Float, Links, Tensor
+from sphunc.discovery import binary_entropy
 
 PARENTS = 2.0
 """Expected number of parents of an agent under the sparsity prior; the paper bounds it by "s << N"."""
@@ -174,20 +174,13 @@ def starting_coefficients(scores: LinkScores) -> Float[Tensor, "link lag"]:
     return scores.coefficient * is_significant.unsqueeze(-1)
 
 
-def identification_confidence(
+def parent_set_entropies(
     probability: Float[Tensor, " link"],
     prior: Float[Tensor, " link"],
     links: Links,
     num_agents: int,
-) -> Float[Tensor, " agent"]:
-    r"""How concentrated the posterior over parent sets is, per agent, in [0, 1].
-
-    .. math:: 1 - \sum_j H_2(p_{ij}) \Big/ \sum_j H_2(\pi_{i})
-
-    The paper's score "quantifies posterior concentration over candidate parent sets"; here one
-    minus the entropy that is left of the prior's, links taken as independent. High values can be
-    confidently
-    wrong: it is no protection against confounding. 1 for an agent without candidates.
+) -> tuple[Float[Tensor, " agent"], Float[Tensor, " agent"]]:
+    """Entropy of the posterior and of the prior over each agent's parent sets, links independent, in nats.
 
     Args:
         probability: of each link.
@@ -196,12 +189,6 @@ def identification_confidence(
         num_agents: N.
     """
     start = torch.zeros(num_agents, dtype=torch.float64, device=links.device)
-    left = start.index_add(0, links[1], binary_entropy(probability.double()))
-    before = start.index_add(0, links[1], binary_entropy(prior.double().sigmoid()))
-    share = left / torch.where(before > 0, before, 1.0)
-    return (1.0 - share).clamp(0.0, 1.0)
-
-
-def binary_entropy(probability: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
-    """Entropy of a coin, in nats; at most log 2."""
-    return (torch.special.entr(probability) + torch.special.entr(1.0 - probability)).clamp(max=math.log(2.0))
+    posterior_entropy = start.index_add(0, links[1], binary_entropy(probability.double()))
+    prior_entropy = start.index_add(0, links[1], binary_entropy(prior.double().sigmoid()))
+    return posterior_entropy, prior_entropy

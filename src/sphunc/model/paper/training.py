@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from sphunc._typing import Bool, Float
+from sphunc.discovery import identification_confidence
 from sphunc.errors import ArgumentError, DataError
 from sphunc.forecasting import TrainingEpoch, train
 from sphunc.hypergraph import TemporalHypergraph
@@ -32,7 +33,7 @@ from sphunc.model.paper.objective import (
 )
 from sphunc.model.paper.structure import (
     LinkScores,
-    identification_confidence,
+    parent_set_entropies,
     prior_log_odds,
     score_links,
     starting_coefficients,
@@ -65,7 +66,7 @@ class EpochRecord:
         learning_rate: step size of AdamW.
         seconds: wall-clock time.
         h_causal: entropy after the tracked intervention in nats, mean over its targets, or None.
-        confidence: identification confidence, mean over agents with candidates; None without any.
+        confidence: identification confidence of the whole, 1 - sum H / sum H_prior; None without candidates.
         ece: expected calibration error of held-out classes, before the temperature; None without any.
         precision_at_10: share of true links among the ten most probable; None where the data have none.
     """
@@ -375,7 +376,7 @@ def set_link_posterior(
 
 
 def overall_confidence(network: PaperNetwork, num_agents: int) -> float | None:
-    """Mean identification confidence over agents with candidates; None without candidates.
+    """Identification confidence of the whole, as of the influence graph; None without candidates.
 
     Args:
         network: gives links and their posterior.
@@ -385,9 +386,8 @@ def overall_confidence(network: PaperNetwork, num_agents: int) -> float | None:
     if links.shape[1] == 0:
         return None
     prior = prior_log_odds(links, num_agents)
-    confidence = identification_confidence(network.probability, prior, links, num_agents)
-    has_candidates = torch.bincount(links[1], minlength=num_agents) > 0
-    return float(confidence[has_candidates].mean())
+    entropy, prior_entropy = parent_set_entropies(network.probability, prior, links, num_agents)
+    return float(identification_confidence(entropy.sum(), prior_entropy.sum()))
 
 
 @torch.no_grad()
