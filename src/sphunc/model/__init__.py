@@ -8,7 +8,7 @@ from sphunc.model.fitting import FittedModel, fit_model
 from sphunc.model.influence import influence_graph
 from sphunc.model.inputs import ModelInputs
 from sphunc.model.kalman import Filtered
-from sphunc.model.persistence import put_together, take_apart
+from sphunc.model.persistence import deserialise, serialise
 from sphunc.model.preparation import Preparation, PreparedData, learn_preparation, places, prepare
 from sphunc.model.regression import with_intercept
 from sphunc.model.stages import StageStore, fingerprint_of
@@ -48,6 +48,7 @@ __all__ = [
     "comparison_frame",
     "comparison_table",
     "describe_fit",
+    "deserialise",
     "fingerprint_of",
     "fit_model",
     "influence_graph",
@@ -57,9 +58,8 @@ __all__ = [
     "next_state_mean",
     "places",
     "prepare",
-    "put_together",
     "sampler_agreement",
+    "serialise",
     "state_estimates",
-    "take_apart",
     "with_intercept",
 ]
