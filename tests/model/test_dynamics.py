@@ -74,7 +74,7 @@ def test_next_state_mean_is_that_of_loops():
             mass = sum(w for _, w in group)
             mean = sum(w * states[j] for j, w in group) / mass
             others = sum(w * states[j] for j, w in group if j != i) / mass
-            message = message + mean.norm() / 1.3 * others / len(own)
+            message = message + (mean.norm() / 1.3).clamp(max=1.0) * others / len(own)
         expected = given.inertia[i] * (states[i] + 0.7 * message) + effect[i]
         for j in range(N):
             expected = expected + beta[i, j] * states[j]
