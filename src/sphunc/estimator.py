@@ -64,14 +64,14 @@ from sphunc.model import (
     comparison_frame,
     comparison_table,
     describe_fit,
+    deserialise,
     fingerprint_of,
     fit_model,
     influence_graph,
     learn_preparation,
     places,
     prepare,
-    put_together,
-    take_apart,
+    serialise,
 )
 from sphunc.model.paper import FittedPaper, PaperConfig, TrackedIntervention, fit_paper
 
@@ -270,7 +270,7 @@ class SphUnc:
                 for callback in (bar, *callbacks):
                     callback(record)
 
-            report("held-out regression", 0.0)
+            report("regression", 0.0)
             model = fit_model(
                 prepared.inputs,
                 horizon=config.horizon,
@@ -686,7 +686,7 @@ class SphUnc:
             "seed": seed_number(self.seed),
             "fingerprint": self.fingerprint_,
             "schema": encode_schema(self.schema_),
-            "preparation": take_apart(self.preparation_, "preparation", tensors),
+            "preparation": serialise(self.preparation_, "preparation", tensors),
             "history": [asdict(record) for record in self.history_],
         }
         if isinstance(self.model_, FittedPaper):
@@ -694,7 +694,7 @@ class SphUnc:
             document["paper"]["agents"] = [encode_id(agent) for agent in self.model_.agents]
             tensors |= {f"paper.{name}": value for name, value in own.items()}
         else:
-            document["model"] = take_apart(self.model_, "model", tensors)
+            document["model"] = serialise(self.model_, "model", tensors)
         write_bundle(path, MODEL, document, tensors)
 
     @classmethod
@@ -713,7 +713,7 @@ class SphUnc:
             kinds = {"SphUncConfig": SphUncConfig, "PaperConfig": PaperConfig}
             config = kinds[document["config"]["kind"]](**document["config"]["settings"])
             schema = decode_schema(document["schema"])
-            preparation: Any = put_together(document["preparation"], found)
+            preparation: Any = deserialise(document["preparation"], found)
             if "paper" in document:
                 paper = dict(document["paper"])
                 paper["agents"] = [decode_id(agent) for agent in paper["agents"]]
@@ -721,7 +721,7 @@ class SphUnc:
                 fitted: Any = FittedPaper.from_tensors(paper, own)
                 history = list(fitted.history)
             else:
-                fitted = put_together(document["model"], tensors)
+                fitted = deserialise(document["model"], tensors)
                 history = [StageRecord(**record) for record in document["history"]]
             given: dict[str, Any] = {"dim": config}
             if isinstance(config, SphUncConfig):

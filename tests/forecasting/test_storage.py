@@ -4,7 +4,6 @@ import json
 import math
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,7 @@ from sphunc.forecasting.storage import (
     FORMAT,
     SEAL,
     has_bundle,
-    is_bare,
     read_bundle,
-    read_words,
     remove_bundle,
     sealed,
     write_bundle,
@@ -51,15 +48,6 @@ def test_writing_again_leaves_one_pair(folder):
     write_bundle(folder, "model", {"answer": 43}, {"weight": torch.zeros(2)})
     assert read_bundle(folder, "model")[0]["answer"] == 43
     assert len(list(folder.iterdir())) == 2
-
-
-def test_bare_is_what_holds_nothing_but_the_rest_of_a_kill(folder, tmp_path):
-    assert not is_bare(folder, "model")
-    (folder / "model.json").unlink()
-    (folder / ".model.json.77.part").touch()
-    assert is_bare(folder, "model")
-    assert not is_bare(folder, "training")
-    assert not is_bare(tmp_path / "none", "model")
 
 
 def test_removing_leaves_nothing(folder):
@@ -160,21 +148,6 @@ def test_what_json_changes_on_the_way_keeps_its_digest(tmp_path):
     document = {"pair": (1, 2), "by number": {3: "x"}, "odd": [math.nan, math.inf, 1e-300, 0.1], "text": "für"}
     write_bundle(tmp_path, "model", document, {})
     assert read_bundle(tmp_path, "model")[0]["by number"] == {"3": "x"}
-
-
-@dataclass(frozen=True)
-class Words:
-    answer: int
-    scores: tuple[float, ...] = ()
-
-
-def test_words_are_those_of_a_dataclass(tmp_path):
-    read = read_words({"answer": 42, "scores": [1, math.inf], "other": None}, Words, tmp_path)
-    assert read == Words(42, (1.0, math.inf))
-    with pytest.raises(CheckpointError, match="misses 'answer'; it is damaged or foreign: copy the folder again"):
-        read_words({}, Words, tmp_path)
-    with pytest.raises(CheckpointError, match=r"has 'x' for 'scores.1': input should be a valid number; it is damaged"):
-        read_words({"answer": 42, "scores": [1, "x"]}, Words, tmp_path)
 
 
 def test_bytes_that_are_no_tensors_are_refused(folder):

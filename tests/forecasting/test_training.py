@@ -60,7 +60,7 @@ def test_the_objective_is_minimised_and_its_parts_are_averaged_over_minibatches(
 def test_an_update_moves_its_block_only() -> None:
     module = Plane()
     optimizer = torch.optim.AdamW([module.a], lr=0.1)
-    update_block(squares(module)(0.0)["loss"], [module.a], optimizer, 1.0)
+    update_block(squares(module)(0.0)["loss"], [module.a], optimizer)
     assert float(module.a.detach()) != 4.0
     assert float(module.b.detach()) == -3.0
     assert module.b.grad is None

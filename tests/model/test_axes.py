@@ -42,7 +42,7 @@ def correlation(a, b):
 
 def test_axes_span_the_persistent_plane():
     states, loadings, x = persistent(noise=0.4)
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     z, added, observed = axes.observe(inputs_of(x))
     assert added.abs().max() == 0
     assert observed.all()
@@ -52,7 +52,7 @@ def test_axes_span_the_persistent_plane():
 
 def test_mean_signal_is_one_and_noise_is_what_is_left():
     _, _, x = persistent()
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     z, _, _ = axes.observe(inputs_of(x))
     lagged = (z[1:] * z[:-1]).mean((0, 1))
     torch.testing.assert_close(lagged, axes.signal, rtol=1e-8, atol=1e-10)
@@ -60,12 +60,12 @@ def test_mean_signal_is_one_and_noise_is_what_is_left():
 
 
 def test_fresh_noise_has_no_axes():
-    assert learn_axes(inputs_of(draw(8, 200, 4))) is None
+    assert learn_axes(inputs_of(draw(8, 200, 4)), most=64) is None
 
 
 def test_one_feature_is_one_axis():
     _, _, x = persistent(features=1, rank=1)
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     assert axes.num_axes == 1
     z, _, _ = axes.observe(inputs_of(x))
     assert abs(float(torch.corrcoef(torch.stack([z.flatten(), x.flatten()]))[0, 1])) > 0.9999
@@ -74,23 +74,23 @@ def test_one_feature_is_one_axis():
 def test_a_constant_feature_changes_nothing():
     _, _, x = persistent(features=4)
     constant = torch.full_like(x[..., :1], 12345.678)
-    plain = learn_axes(inputs_of(x))
-    more = learn_axes(inputs_of(torch.cat([x, constant], -1)))
+    plain = learn_axes(inputs_of(x), most=64)
+    more = learn_axes(inputs_of(torch.cat([x, constant], -1)), most=64)
     assert plain.num_axes == more.num_axes
     assert more.axes[-1].abs().max() == 0
     z, _, _ = plain.observe(inputs_of(x))
     z_more, _, _ = more.observe(inputs_of(torch.cat([x, constant], -1)))
     # The factor model has one more column, so that only what was observed everywhere agrees.
     torch.testing.assert_close(z.abs(), z_more.abs(), rtol=1e-6, atol=1e-8)
-    assert learn_axes(inputs_of(constant.expand(-1, -1, 3).clone())) is None
+    assert learn_axes(inputs_of(constant.expand(-1, -1, 3).clone()), most=64) is None
 
 
 @pytest.mark.parametrize(("shift", "unit"), [(1000.0, 1.0), (0.0, 1e-6), (-5.0, 1e4)])
 def test_shift_and_unit_of_features_change_nothing(shift, unit):
     _, _, x = persistent()
-    plain = learn_axes(inputs_of(x))
+    plain = learn_axes(inputs_of(x), most=64)
     other = inputs_of(x * unit + shift * unit)
-    moved = learn_axes(other)
+    moved = learn_axes(other, most=64)
     z, _, _ = plain.observe(inputs_of(x))
     z_moved, _, _ = moved.observe(other)
     torch.testing.assert_close(z.abs(), z_moved.abs(), rtol=1e-5, atol=1e-6)
@@ -99,20 +99,20 @@ def test_shift_and_unit_of_features_change_nothing(shift, unit):
 def test_order_of_agents_changes_nothing():
     _, _, x = persistent()
     order = torch.randperm(x.shape[1], generator=torch.Generator().manual_seed(1))
-    z, _, _ = learn_axes(inputs_of(x)).observe(inputs_of(x))
-    mixed, _, _ = learn_axes(inputs_of(x[:, order])).observe(inputs_of(x[:, order]))
+    z, _, _ = learn_axes(inputs_of(x), most=64).observe(inputs_of(x))
+    mixed, _, _ = learn_axes(inputs_of(x[:, order]), most=64).observe(inputs_of(x[:, order]))
     torch.testing.assert_close(mixed.abs(), z[:, order].abs(), rtol=1e-6, atol=1e-8)
 
 
 def test_most_axes_are_not_exceeded():
     _, _, x = persistent(features=6, rank=4)
     assert learn_axes(inputs_of(x), most=1).num_axes == 1
-    assert learn_axes(inputs_of(x)).num_axes >= 3
+    assert learn_axes(inputs_of(x), most=64).num_axes >= 3
 
 
 def test_added_variance_is_that_of_the_factor_model():
     _, _, x = persistent()
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     mask = torch.rand(x.shape, generator=torch.Generator().manual_seed(3)) < 0.6
     _, added, observed = axes.observe(inputs_of(x, mask))
     covariance = axes.loadings @ axes.loadings.T + torch.diag(axes.uniqueness)
@@ -131,7 +131,7 @@ def test_added_variance_is_that_of_the_factor_model():
 
 def test_every_further_missing_feature_raises_the_variance():
     _, _, x = persistent()
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     levels = []
     for lost in range(x.shape[2]):
         mask = torch.ones_like(x, dtype=torch.bool)
@@ -144,7 +144,7 @@ def test_every_further_missing_feature_raises_the_variance():
 def test_missing_values_hardly_move_the_axes():
     states, loadings, x = persistent(noise=0.4)
     mask = torch.rand(x.shape, generator=torch.Generator().manual_seed(3)) < 0.9
-    axes = learn_axes(inputs_of(x, mask))
+    axes = learn_axes(inputs_of(x, mask), most=64)
     z, _, _ = axes.observe(inputs_of(x))
     assert (correlation(z, states) > correlation(x @ loadings, states) - 0.04).all()
 
@@ -152,7 +152,7 @@ def test_missing_values_hardly_move_the_axes():
 @pytest.mark.parametrize("times", [1, 2])
 def test_few_times_have_axes_or_none_and_no_fault(times):
     _, _, x = persistent(times=times)
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     assert (axes is None) == (times == 1)
 
 
@@ -161,23 +161,23 @@ def test_nothing_observed_twice_has_no_axes():
     mask = torch.zeros_like(x, dtype=torch.bool)
     mask[0] = True
     mask[2] = True
-    assert learn_axes(inputs_of(x, mask)) is None
-    assert learn_axes(inputs_of(x, torch.zeros_like(mask))) is None
-    assert learn_axes(inputs_of(x[..., :0])) is None
+    assert learn_axes(inputs_of(x, mask), most=64) is None
+    assert learn_axes(inputs_of(x, torch.zeros_like(mask)), most=64) is None
+    assert learn_axes(inputs_of(x[..., :0]), most=64) is None
 
 
 def test_duplicated_features_and_agents_are_no_fault():
     _, _, x = persistent(features=3)
     twice = torch.cat([x, x], -1)
-    axes = learn_axes(inputs_of(twice))
+    axes = learn_axes(inputs_of(twice), most=64)
     assert axes.axes.isfinite().all()
-    same = learn_axes(inputs_of(x[:, :1].expand_as(x).clone()))
+    same = learn_axes(inputs_of(x[:, :1].expand_as(x).clone()), most=64)
     assert same is None or same.axes.isfinite().all()
 
 
 def test_more_features_than_rows():
     _, _, x = persistent(features=60, times=3, agents=8)
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     assert axes is None or axes.axes.isfinite().all()
 
 
@@ -191,7 +191,7 @@ def unrelated():
 
 def test_only_the_largest_correlated_block_makes_states():
     x = unrelated()
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     assert axes.in_block.tolist() == [True] * 6 + [False] * 2
     assert axes.axes[6:].abs().max() == 0
 
@@ -199,7 +199,7 @@ def test_only_the_largest_correlated_block_makes_states():
 def test_remainder_is_the_smoothed_leading_component_of_the_rest():
     x = unrelated()
     inputs = inputs_of(x)
-    axes = learn_axes(inputs)
+    axes = learn_axes(inputs, most=64)
     rest = (axes.standardise(inputs))[..., 6:]
     component = rest.sum(-1)  # two features that load alike
     smoothed = component[0]
@@ -213,7 +213,7 @@ def test_remainder_is_the_smoothed_leading_component_of_the_rest():
 
 def test_remainder_does_not_look_ahead():
     x = unrelated()
-    axes = learn_axes(inputs_of(x))
+    axes = learn_axes(inputs_of(x), most=64)
     changed = x.clone()
     changed[5:] += 3.0
     assert torch.equal(axes.remainder(inputs_of(x))[:5], axes.remainder(inputs_of(changed))[:5])

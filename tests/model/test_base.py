@@ -144,9 +144,9 @@ def test_a_fold_learns_only_from_outcomes_known_at_the_origin_it_is_judged_at(ho
     assert kind == "origins"
     assert len(folds) >= 2
     for train, test in folds:
-        judged = rows.origin[test].unique()
-        assert len(judged) == 1
-        assert int(rows.origin[train].max()) + horizon <= int(judged)
+        held_out = rows.origin[test].unique()
+        assert len(held_out) == 1
+        assert int(rows.origin[train].max()) + horizon <= int(held_out)
         assert not rows.is_copy[test].any()
 
 
@@ -155,12 +155,12 @@ def test_few_origins_hold_out_agents(origins):
     rows = rows_of(origins, 20)
     folds, kind = make_folds(rows, 1, 0, 20)
     assert kind == "agents"
-    judged = []
+    held_out = []
     for train, test in folds:
         assert not set(rows.agent[train].tolist()) & set(rows.agent[test].tolist())
         assert not rows.is_copy[test].any()
-        judged += rows.agent[test].tolist()
-    assert len(judged) == int((~rows.is_copy).sum())
+        held_out += rows.agent[test].tolist()
+    assert len(held_out) == int((~rows.is_copy).sum())
 
 
 def test_no_rows_have_no_folds():

@@ -1,4 +1,4 @@
-"""Covariates: nothing after the origin, relative to the population, in any order of agents, batched or not."""
+"""Covariates: nothing after the origin, relative to the population, in any order of agents."""
 
 import math
 from dataclasses import replace
@@ -254,37 +254,6 @@ def test_staleness_takes_the_agents_own_past_and_leaves_the_others():
     assert torch.equal(stale[:, :3].nan_to_num(7.0), expected.nan_to_num(7.0))
     missing = [k for k, block in enumerate(blocks) if block == "features"][F:]
     assert (stale[:, missing] == 1).all()
-
-
-@pytest.mark.parametrize("classes", KINDS)
-def test_batches_are_their_elements(classes):
-    inputs = world(classes)
-    histories = outcome_histories(inputs)
-    one = histories[3]
-    outcomes = torch.stack([inputs.y[4], inputs.y[5], inputs.y[2]])
-    masks = torch.stack([inputs.y_mask[4], inputs.y_mask[5], inputs.y_mask[2]])
-    batch = one.expand(3).update(outcomes, masks)
-    groups = inputs.groups[4]
-    for k in range(3):
-        alone = one.update(outcomes[k], masks[k])
-        for make in (last_outcome_columns, age_columns, history_columns):
-            found = make(batch, batch.population)[k]
-            # The same sums over other strides.
-            torch.testing.assert_close(found, make(alone, alone.population), equal_nan=True)
-        found = neighbour_outcome_columns(batch, groups, batch.population)[k]
-        expected = neighbour_outcome_columns(alone, groups, alone.population)
-        torch.testing.assert_close(found, expected, equal_nan=True)
-        torch.testing.assert_close(population_columns(batch)[k], population_columns(alone))
-
-
-def test_two_leading_axes_work_too():
-    inputs = world(3)
-    one = outcome_histories(inputs)[3]
-    batch = one.expand(2, 4)
-    found = neighbour_outcome_columns(batch, inputs.groups[3], batch.population)
-    expected = neighbour_outcome_columns(one, inputs.groups[3], one.population)
-    assert found.shape == (2, 4, N, 3)
-    torch.testing.assert_close(found[1, 2], expected, equal_nan=True)
 
 
 def test_neighbour_means_are_those_of_co_members():

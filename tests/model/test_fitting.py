@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import pytest
 import torch
@@ -190,8 +189,8 @@ def short(monkeypatch):
     monkeypatch.setattr(base, "SCALES", (0.3, 3.0, 30.0))
     monkeypatch.setattr(base, "EVIDENCE_ROUNDS", 2)
     monkeypatch.setattr(fitting, "FOLDS", 2)
-    monkeypatch.setattr(fitting, "fit_chains", partial(states.fit_chains, sweeps=6))
-    monkeypatch.setattr(fitting, "fit_outcomes", partial(states.fit_outcomes, turns=1))
+    monkeypatch.setattr(states, "SWEEPS", 6)
+    monkeypatch.setattr(states, "OUTCOME_ROUNDS", 1)
     monkeypatch.setattr(link_calibration, "SWEEPS", 6)
     monkeypatch.setattr(states, "VARIANCE_SCALES", (1.0, 0.5))
 

@@ -24,7 +24,7 @@ def problem(seed=0):
     return parameters, 2 * draw(T, N, K) - 1, precision, 2 * draw(T, N, K) - 1
 
 
-def dense(parameters, push, agent, axis):
+def dense(parameters, control, agent, axis):
     """Mean and covariance of the states, and the matrix of responses to pushes."""
     inertia = float(parameters.inertia[agent, 0])
     response = torch.zeros(T, T, dtype=torch.float64)
@@ -35,18 +35,18 @@ def dense(parameters, push, agent, axis):
     steady = response[:, 1:].sum(1)
     covariance = response @ torch.diag(noise) @ response.T
     covariance = covariance + parameters.effect_variance[agent, axis] * torch.outer(steady, steady)
-    mean = response[:, 1:] @ push[:-1, agent, axis]
+    mean = response[:, 1:] @ control[:-1, agent, axis]
     return mean, covariance, response
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_smoother_and_likelihood_are_those_of_the_joint_gaussian(seed):
-    parameters, z, precision, push = problem(seed)
-    filtered = kalman_filter(parameters, z, precision, push)
+    parameters, z, precision, control = problem(seed)
+    filtered = kalman_filter(parameters, z, precision, control)
     mean, variance = kalman_smoother(parameters.inertia, filtered)
     for agent in range(N):
         for axis in range(K):
-            prior, covariance, _ = dense(parameters, push, agent, axis)
+            prior, covariance, _ = dense(parameters, control, agent, axis)
             seen = precision[:, agent, axis] > 0
             noise = torch.diag(1 / precision[seen, agent, axis])
             marginal = covariance[seen][:, seen] + noise
@@ -61,22 +61,22 @@ def test_smoother_and_likelihood_are_those_of_the_joint_gaussian(seed):
 
 
 def test_last_filtered_moments_are_the_smoothed_ones():
-    parameters, z, precision, push = problem()
-    filtered = kalman_filter(parameters, z, precision, push)
+    parameters, z, precision, control = problem()
+    filtered = kalman_filter(parameters, z, precision, control)
     mean, variance = kalman_smoother(parameters.inertia, filtered)
     assert torch.equal(mean[-1], filtered.mean[-1])
     assert torch.equal(variance[-1], filtered.variance[-1])
 
 
 def test_normal_equations_of_whitened_responses_are_generalised_least_squares():
-    parameters, z, precision, push = problem()
+    parameters, z, precision, control = problem()
     regressors = torch.randn(T, N, K, 2, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
-    filtered = kalman_filter(parameters, z, precision, push)
+    filtered = kalman_filter(parameters, z, precision, control)
     phi = whitened_responses(parameters.inertia, filtered, regressors)
     white = filtered.innovation * filtered.precision.sqrt()
     for agent in range(N):
         for axis in range(K):
-            prior, covariance, response = dense(parameters, push, agent, axis)
+            prior, covariance, response = dense(parameters, control, agent, axis)
             seen = precision[:, agent, axis] > 0
             marginal = covariance[seen][:, seen] + torch.diag(1 / precision[seen, agent, axis])
             design = (response[:, 1:] @ regressors[:-1, agent, axis])[seen]

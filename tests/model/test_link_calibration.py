@@ -23,17 +23,17 @@ def test_nothing_is_left_where_decoys_do_as_well():
 
 
 def test_links_that_no_decoy_reaches_stay():
-    rivals = torch.cat([0.2 * draw(0, 1800), 0.9 + 0.1 * draw(1, 200)])
+    candidates = torch.cat([0.2 * draw(0, 1800), 0.9 + 0.1 * draw(1, 200)])
     decoys = 0.2 * draw(2, 2000)
-    share = decoy_share(torch.tensor([[0.1, 0.95, 0.99]], dtype=torch.float64), rivals, decoys)
+    share = decoy_share(torch.tensor([[0.1, 0.95, 0.99]], dtype=torch.float64), candidates, decoys)
     assert float(share[0, 0]) < 0.2
     assert float(share[0, 1]) > 0.9
 
 
 def test_order_of_the_links_stays():
-    rivals = torch.cat([draw(0, 1500), 0.8 + 0.2 * draw(1, 300)])
+    candidates = torch.cat([draw(0, 1500), 0.8 + 0.2 * draw(1, 300)])
     raw = draw(3, 100).sort().values.view(1, -1)
-    share = decoy_share(raw, rivals, draw(2, 1500))
+    share = decoy_share(raw, candidates, draw(2, 1500))
     assert bool((share.diff(dim=1) >= 0).all())
 
 
@@ -42,9 +42,9 @@ def test_share_of_links_is_that_among_candidates():
     generator = torch.Generator().manual_seed(0)
     x = 3 * torch.randn(20_000, generator=generator, dtype=torch.float64) - 4
     is_link = torch.arange(20_000) % 10 == 0
-    rivals = torch.sigmoid(x + 7.2 * is_link)
+    candidates = torch.sigmoid(x + 7.2 * is_link)
     decoys = torch.sigmoid(3 * torch.randn(5_000, generator=generator, dtype=torch.float64) - 4)
-    share = decoy_share(rivals.view(100, 200), rivals, decoys).flatten()
+    share = decoy_share(candidates.view(100, 200), candidates, decoys).flatten()
     assert float(share.sum()) == pytest.approx(2000, rel=0.15)
     for low, high in ((0.1, 0.4), (0.4, 0.7), (0.7, 1.0)):
         inside = (share > low) & (share <= high)

@@ -11,14 +11,14 @@ from sphunc.forecasting.distribution import Categorical
 from sphunc.forecasting.storage import read_bundle, write_bundle
 from sphunc.model.base import Standardiser
 from sphunc.model.fitting import ComparisonRow, FittedModel
-from sphunc.model.persistence import CLASSES, put_together, take_apart
+from sphunc.model.persistence import CLASSES, deserialise, serialise
 from sphunc.model.uncertainty import Fusion, Temperature
 
 
 def through_json(value):
     tensors = {}
-    document = take_apart(value, "value", tensors)
-    return put_together(json.loads(json.dumps(document, allow_nan=False)), tensors)
+    document = serialise(value, "value", tensors)
+    return deserialise(json.loads(json.dumps(document, allow_nan=False)), tensors)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_tensors_come_back_to_the_bit(tmp_path):
     values = torch.tensor([0.1, math.inf, -math.inf, math.nan, -0.0, 5e-324], dtype=torch.float64)
     given = Standardiser(values, values.flip(0), torch.tensor([True, False, True, True, False, False]))
     tensors = {}
-    document = take_apart(given, "it", tensors)
+    document = serialise(given, "it", tensors)
     assert set(tensors) == {"it.mean", "it.scale", "it.is_constant"}
     write_bundle(tmp_path, "model", {"value": document}, tensors)
     read, stored = read_bundle(tmp_path, "model")
-    found = put_together(read["value"], stored)
+    found = deserialise(read["value"], stored)
     assert found.mean.view(torch.int64).tolist() == values.view(torch.int64).tolist()
     assert found.scale.view(torch.int64).tolist() == values.flip(0).view(torch.int64).tolist()
     assert torch.equal(found.is_constant, given.is_constant)
@@ -64,10 +64,10 @@ def test_a_model_read_from_a_file_forecasts_the_same_to_the_bit(snare_inputs, sn
     inputs = snare_inputs
     model = snare_model
     tensors = {}
-    document = take_apart(model, "model", tensors)
+    document = serialise(model, "model", tensors)
     write_bundle(tmp_path, "model", {"value": document}, tensors)
     read, stored = read_bundle(tmp_path, "model")
-    again = put_together(read["value"], stored)
+    again = deserialise(read["value"], stored)
     assert isinstance(again, FittedModel)
     before = model.forecast(inputs)
     after = again.forecast(inputs)
@@ -81,32 +81,32 @@ def test_a_model_read_from_a_file_forecasts_the_same_to_the_bit(snare_inputs, sn
 
 def test_every_tensor_of_a_model_comes_back(snare_model):
     tensors = {}
-    document = take_apart(snare_model, "model", tensors)
+    document = serialise(snare_model, "model", tensors)
     again = {}
-    take_apart(put_together(document, tensors), "model", again)
+    serialise(deserialise(document, tensors), "model", again)
     assert set(again) == set(tensors)
     assert all(torch.equal(again[name], tensors[name]) for name in tensors)
 
 
 def test_a_missing_tensor_is_named():
     with pytest.raises(CheckpointError, match=r"tensor 'model.base' is missing; the folder is damaged"):
-        put_together({"tensor": "model.base"}, {})
+        deserialise({"tensor": "model.base"}, {})
 
 
 @pytest.mark.parametrize("document", [{"class": "Popen", "fields": {}}, {"class": "Fusion"}, {}, {"float": "7"}])
 def test_only_registered_classes_are_made(document):
     with pytest.raises(CheckpointError, match="is no part of a model; the folder is damaged or foreign"):
-        put_together(document, {})
+        deserialise(document, {})
     assert "Popen" not in CLASSES
 
 
 def test_fields_of_another_version_ask_for_another_fit():
     with pytest.raises(CheckpointError, match=r"Fusion does not fit what was saved \(.*colour.*\); fit again"):
-        put_together({"class": "Fusion", "fields": {"colour": 1}}, {})
+        deserialise({"class": "Fusion", "fields": {"colour": 1}}, {})
 
 
 def test_what_cannot_be_saved_is_named():
     with pytest.raises(TypeError, match="it is a set, which cannot be saved"):
-        take_apart({1, 2}, "it", {})
+        serialise({1, 2}, "it", {})
     with pytest.raises(TypeError, match="Generator"):
-        take_apart((torch.Generator(),), "it", {})
+        serialise((torch.Generator(),), "it", {})

@@ -62,7 +62,6 @@ def test_scatter_of_many_draws_an_even_part() -> None:
     assert (
         len(circles(drawing.scatter("t", "d", values, values, axis_across="x", axis_upward="y"))) == drawing.MOST_POINTS
     )
-    assert drawing.evenly_spaced(10_000, 3) == [0, 5000, 9999]
 
 
 def test_an_observed_value_far_out_is_drawn_at_the_edge() -> None:

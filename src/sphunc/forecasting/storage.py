@@ -14,9 +14,8 @@ import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
@@ -29,7 +28,6 @@ SEAL = "document_sha256"
 """Entry of a document that holds the digest of the others."""
 # From the metadata: the package that carries the same number in its __init__ names what is built on this module.
 VERSION = version("sphunc")
-Words = TypeVar("Words")
 
 
 def write_bundle(folder: Path, name: str, document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -74,37 +72,9 @@ def read_bundle(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Tens
         raise CheckpointError(f"{path} is no safetensors file ({error}); copy the folder again") from None
 
 
-def read_words(document: Mapping[str, Any], kind: type[Words], path: Path) -> Words:
-    """Return the entries of a document as a dataclass; what is missing or of another type is named.
-
-    Args:
-        document: as :func:`read_bundle` gives it.
-        kind: dataclass whose fields are wanted; other entries are left alone.
-        path: of the document, for the error.
-    """
-    try:
-        return TypeAdapter(kind).validate_json(json.dumps(document), strict=True)
-    except ValidationError as error:
-        raise CheckpointError(f"{path} {_fault(error)}; it is damaged or foreign: copy the folder again") from None
-
-
-def _fault(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))
-    if first["type"] == "missing":
-        return f"misses {place!r}"
-    return f"has {first['input']!r:.60} for {place!r}: {first['msg'][:1].lower()}{first['msg'][1:]}"
-
-
 def has_bundle(folder: Path, name: str) -> bool:
     """Say whether ``folder`` holds a bundle of this name."""
     return (folder / f"{name}.json").is_file()
-
-
-def is_bare(folder: Path, name: str) -> bool:
-    """Say whether ``folder`` is there and holds nothing, or what a kill left of the first bundle of
-    this name."""
-    return folder.is_dir() and all(file.name.startswith((f".{name}", f"{name}-")) for file in folder.iterdir())
 
 
 def remove_bundle(folder: Path, name: str) -> None:

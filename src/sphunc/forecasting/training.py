@@ -21,6 +21,8 @@ Batch = TypeVar("Batch")
 
 TOTAL = "loss"
 """Name of the part that is minimised; the others are recorded."""
+LARGEST_GRADIENT = 1.0
+"""Norm to which the gradient of a block is clipped, so that one wild minibatch cannot undo an epoch."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,6 @@ def train(
     patience: int,
     learning_rate: float,
     weight_decay: float = 1e-2,
-    gradient_clip: float | None = 1.0,
     after_epoch: Callable[[TrainingEpoch], None] | None = None,
 ) -> list[TrainingEpoch]:
     """Minimise an objective by minibatches; stop when the held-out score no longer falls.
@@ -76,7 +77,6 @@ def train(
         patience: epochs without a lower score after which training ends.
         learning_rate: step size of AdamW (Loshchilov and Hutter, 2019).
         weight_decay: weight decay of AdamW.
-        gradient_clip: largest norm of the gradient of a block; None leaves gradients alone.
         after_epoch: called with the record of each epoch, before the best state is stored.
 
     Returns:
@@ -97,7 +97,7 @@ def train(
             parts: Mapping[str, Tensor] = {}
             for block, optimizer in zip(used, optimizers, strict=True):
                 parts = losses(batch)
-                update_block(parts[TOTAL], block, optimizer, gradient_clip)
+                update_block(parts[TOTAL], block, optimizer)
             records.append({name: float(value.detach()) for name, value in parts.items()})
         averages = _averages(records)
         _check_finite(module, averages, epoch, learning_rate)
@@ -130,7 +130,6 @@ def update_block(
     loss: Tensor,
     block: Sequence[nn.Parameter],
     optimizer: torch.optim.Optimizer,
-    gradient_clip: float | None,
 ) -> None:
     """Move one block of parameters down the gradient of ``loss``; all others stay.
 
@@ -138,14 +137,12 @@ def update_block(
         loss: scalar to minimise.
         block: parameters to move; those that ``loss`` does not depend on stay as well.
         optimizer: over exactly these parameters.
-        gradient_clip: largest norm of the gradient; None leaves it alone.
     """
     optimizer.zero_grad(set_to_none=True)
     gradients = torch.autograd.grad(loss, list(block), allow_unused=True)
     for parameter, gradient in zip(block, gradients, strict=True):
         parameter.grad = gradient
-    if gradient_clip is not None:
-        nn.utils.clip_grad_norm_(block, gradient_clip)
+    nn.utils.clip_grad_norm_(block, LARGEST_GRADIENT)
     optimizer.step()
 
 

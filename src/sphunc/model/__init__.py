@@ -8,7 +8,7 @@ from sphunc.model.fitting import FittedModel, fit_model
 from sphunc.model.influence import influence_graph
 from sphunc.model.inputs import ModelInputs
 from sphunc.model.kalman import Filtered
-from sphunc.model.persistence import put_together, take_apart
+from sphunc.model.persistence import deserialise, serialise
 from sphunc.model.preparation import Preparation, PreparedData, learn_preparation, places, prepare
 from sphunc.model.readout import normal_points
 from sphunc.model.regression import with_intercept
@@ -49,6 +49,7 @@ __all__ = [
     "comparison_frame",
     "comparison_table",
     "describe_fit",
+    "deserialise",
     "fingerprint_of",
     "fit_model",
     "influence_graph",
@@ -59,9 +60,8 @@ __all__ = [
     "normal_points",
     "places",
     "prepare",
-    "put_together",
     "sampler_agreement",
+    "serialise",
     "state_estimates",
-    "take_apart",
     "with_intercept",
 ]

@@ -35,7 +35,6 @@ FEWEST_FOR_BLOCKS = 7
 something else."""
 NOISE_FACTOR = 1.2
 """Lag-zero less this times lag-one autocovariance is a first guess of the observation noise."""
-MOST_AXES = 64
 CHUNK = 2**22
 """Numbers of the factor model held at a time."""
 
@@ -178,7 +177,7 @@ def _leading_direction(
     return sign * direction / values[-1].sqrt()
 
 
-def learn_axes(inputs: ModelInputs, most: int = MOST_AXES) -> StateAxes | None:
+def learn_axes(inputs: ModelInputs, most: int) -> StateAxes | None:
     """Learn the axes along which features persist; None where nothing persists that could be
     observed twice.
 

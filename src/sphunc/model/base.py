@@ -432,13 +432,15 @@ class _PenaltyChoice:
         self.problems = []
         for train, test in folds:
             learned = rows.select(train)
-            judged = rows.select(test)
+            test_rows = rows.select(test)
             standardiser = fit_standardiser(learned.covariates, blocks)
-            self.problems.append((standardiser(learned.covariates), learned, standardiser(judged.covariates), judged))
+            self.problems.append(
+                (standardiser(learned.covariates), learned, standardiser(test_rows.covariates), test_rows)
+            )
         self.starts: list[Tensor | None] = [None] * len(folds)
         self.prepared: list[MultinomialProblem] = []
         self.prepared_half_life = math.nan
-        origins = [judged.origin for _, _, _, judged in self.problems] or [rows.origin[:0]]
+        origins = [test_rows.origin for _, _, _, test_rows in self.problems] or [rows.origin[:0]]
         half_life = FOLD_HALF_LIFE if self.held_out == "origins" else math.inf
         recency = recency_weights(torch.cat(origins), half_life)
         self.recency = recency / recency.mean()
@@ -448,16 +450,16 @@ class _PenaltyChoice:
         found = []
         if self.num_classes:
             for k, problem in enumerate(self._multinomial(half_life)):
-                _, _, z_test, judged = self.problems[k]
+                _, _, z_test, test_rows = self.problems[k]
                 coefficients = problem.fit(penalty, self.starts[k], ROUGH)
                 self.starts[k] = coefficients
                 distribution = Categorical(torch.log_softmax(with_intercept(z_test) @ coefficients, 1))
-                found.append(distribution.nll(judged.target))
+                found.append(distribution.nll(test_rows.target))
             return torch.cat(found)
-        for z, learned, z_test, judged in self.problems:
+        for z, learned, z_test, test_rows in self.problems:
             weight = recency_weights(learned.origin, half_life)
             coefficients, _ = fit_gaussian(z, learned.target, penalty, weight)
-            error = judged.target - with_intercept(z_test) @ coefficients
+            error = test_rows.target - with_intercept(z_test) @ coefficients
             found.append(error.square().mean(1))
         return torch.cat(found)
 
@@ -527,7 +529,7 @@ class _PenaltyChoice:
 
     def _by_origin(self, losses: Float[Tensor, " row"]) -> Float[Tensor, " origin"]:
         """Mean loss at each held-out origin: what is shared by all agents at a time is one observation."""
-        parts = losses.split([len(judged) for _, _, _, judged in self.problems])
+        parts = losses.split([len(test_rows) for _, _, _, test_rows in self.problems])
         return torch.stack([part.mean() for part in parts])
 
     def _weighted(self, penalty: Float[Tensor, " column"], half_life: float) -> Float[Tensor, " row"]:
@@ -568,16 +570,16 @@ class _PenaltyChoice:
         constant[-1] = level.log()
         held = []
         held_z = []
-        for z_train, learned, z_test, judged in self.problems:
+        for z_train, learned, z_test, test_rows in self.problems:
             fitted, _ = fit_gaussian(z_train, learned.target, penalty, recency_weights(learned.origin, half_life))
-            held.append((judged.target - with_intercept(z_test) @ fitted).square())
-            held_z.append(standardiser(judged.covariates))
+            held.append((test_rows.target - with_intercept(z_test) @ fitted).square())
+            held_z.append(standardiser(test_rows.covariates))
         if not held:
             return constant
         squared = torch.cat(held)
         level = torch.maximum(level, squared.mean(0))
         constant[-1] = level.log()
-        agent = torch.cat([judged.agent for _, _, _, judged in self.problems])
+        agent = torch.cat([test_rows.agent for _, _, _, test_rows in self.problems])
         return _choose_log_variance(torch.cat(held_z), squared, agent, constant)
 
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import torch
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Bool, Float, Tensor
 from sphunc.sphere import concentration_from_resultant, vmf_entropy
 
@@ -182,7 +183,7 @@ def learn_support(states: Float[Tensor, "row axis"], noise: float) -> Support:
     """
     rows = len(states)
     if rows > MOST_REFERENCES:
-        states = states[torch.linspace(0, rows - 1, MOST_REFERENCES).round().long().to(states.device)]
+        states = states[evenly_spaced(rows, MOST_REFERENCES, states.device)]
     spread = float(states.var(0).mean().sqrt()) if rows > 1 else 1.0
     bandwidth = max(noise, 0.5 * spread, SMALLEST_BANDWIDTH)
     near = _near(states, states, bandwidth) - 1.0

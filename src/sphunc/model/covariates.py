@@ -39,45 +39,45 @@ BLOCKS = (
 
 @dataclass(frozen=True, eq=False)
 class OutcomeHistory:
-    """What the outcomes of N agents up to a time say; all tensors may have leading batch axes.
+    """What the outcomes of N agents up to a time say.
 
     Attributes:
-        last: last outcome, indicators or numbers ``[*, N, C]``; 0 where there was none.
-        first: first outcome ``[*, N, C]``.
-        previous: the one before it ``[*, N, C]``; the last one where there was only one.
-        total: sum of all outcomes ``[*, N, C]``.
-        count: how many there were ``[*, N]``.
-        recent: sum of all outcomes, discounted by those that followed ``[*, N, C]``.
-        recent_count: their discounted number ``[*, N]``.
-        kept: how often an outcome was the same as the one before it ``[*, N]``; of numbers not used.
-        age: times since the last one ``[*, N]``.
+        last: last outcome, indicators or numbers ``[N, C]``; 0 where there was none.
+        first: first outcome ``[N, C]``.
+        previous: the one before it ``[N, C]``; the last one where there was only one.
+        total: sum of all outcomes ``[N, C]``.
+        count: how many there were ``[N]``.
+        recent: sum of all outcomes, discounted by those that followed ``[N, C]``.
+        recent_count: their discounted number ``[N]``.
+        kept: how often an outcome was the same as the one before it ``[N]``; of numbers not used.
+        age: times since the last one ``[N]``.
         elapsed: times so far.
-        level: mean outcome of those observed at the last time with any ``[*, C]``, shrunk by one agent.
-        earlier_level: the same one time before ``[*, C]``.
+        level: mean outcome of those observed at the last time with any ``[C]``, shrunk by one agent.
+        earlier_level: the same one time before ``[C]``.
         is_numeric: True for numbers.
     """
 
-    last: Float[Tensor, "*batch agent output"]
-    first: Float[Tensor, "*batch agent output"]
-    previous: Float[Tensor, "*batch agent output"]
-    total: Float[Tensor, "*batch agent output"]
-    count: Float[Tensor, "*batch agent"]
-    recent: Float[Tensor, "*batch agent output"]
-    recent_count: Float[Tensor, "*batch agent"]
-    kept: Float[Tensor, "*batch agent"]
-    age: Float[Tensor, "*batch agent"]
+    last: Float[Tensor, "agent output"]
+    first: Float[Tensor, "agent output"]
+    previous: Float[Tensor, "agent output"]
+    total: Float[Tensor, "agent output"]
+    count: Float[Tensor, " agent"]
+    recent: Float[Tensor, "agent output"]
+    recent_count: Float[Tensor, " agent"]
+    kept: Float[Tensor, " agent"]
+    age: Float[Tensor, " agent"]
     elapsed: int
-    level: Float[Tensor, "*batch output"]
-    earlier_level: Float[Tensor, "*batch output"]
+    level: Float[Tensor, " output"]
+    earlier_level: Float[Tensor, " output"]
     is_numeric: bool
 
     @property
-    def ever(self) -> Float[Tensor, "*batch agent"]:
+    def ever(self) -> Float[Tensor, " agent"]:
         """1 for agents with an outcome so far."""
         return (self.count > 0).to(self.total.dtype)
 
     @property
-    def population(self) -> Float[Tensor, "*batch output"]:
+    def population(self) -> Float[Tensor, " output"]:
         """Class frequencies of all outcomes so far (add-one smoothed); of numbers the mean of the last ones."""
         if self.is_numeric:
             return (self.last * self.ever.unsqueeze(-1)).sum(-2) / self.ever.sum(-1, keepdim=True).clamp(min=1.0)
@@ -85,9 +85,7 @@ class OutcomeHistory:
         count = self.count.sum(-1, keepdim=True)
         return (total + 1.0) / (count + total.shape[-1])
 
-    def update(
-        self, outcome: Float[Tensor, "*batch agent output"], observed: Bool[Tensor, "*batch agent"]
-    ) -> OutcomeHistory:
+    def update(self, outcome: Float[Tensor, "agent output"], observed: Bool[Tensor, " agent"]) -> OutcomeHistory:
         """Return the history one time later.
 
         Args:
@@ -123,16 +121,6 @@ class OutcomeHistory:
     def aged(self, times: int) -> OutcomeHistory:
         """Return the history as it stands ``times`` later, without any new outcome of these agents."""
         return replace(self, age=self.age + times, elapsed=self.elapsed + times)
-
-    def expand(self, *batch: int) -> OutcomeHistory:
-        """Return the same history repeated along new leading axes."""
-        names = ("last", "first", "previous", "total", "count", "recent", "recent_count")
-        names = (*names, "kept", "age", "level", "earlier_level")
-        expanded = {}
-        for name in names:
-            value = getattr(self, name)
-            expanded[name] = value.expand(*batch, *value.shape)
-        return replace(self, **expanded)
 
 
 def empty_history(inputs: ModelInputs) -> OutcomeHistory:
@@ -204,8 +192,8 @@ def feature_histories(inputs: ModelInputs) -> list[FeatureHistory]:
 
 
 def last_outcome_columns(
-    history: OutcomeHistory, population: Float[Tensor, "*batch output"]
-) -> Float[Tensor, "*batch agent column"]:
+    history: OutcomeHistory, population: Float[Tensor, " output"]
+) -> Float[Tensor, "agent column"]:
     """Last outcome of every agent, numbers against the population's mean; NaN where there was none.
 
     Indicators of classes are not taken relative to the population, whose shares may drift.
@@ -220,9 +208,7 @@ def last_outcome_columns(
     return torch.where(history.ever.unsqueeze(-1) > 0, last, torch.nan)
 
 
-def age_columns(
-    history: OutcomeHistory, population: Float[Tensor, "*batch output"]
-) -> Float[Tensor, "*batch agent column"]:
+def age_columns(history: OutcomeHistory, population: Float[Tensor, " output"]) -> Float[Tensor, "agent column"]:
     """What age changes about the last outcome (at once, and up to three times later), the age, and presence.
 
     Args:
@@ -238,9 +224,7 @@ def age_columns(
     return torch.cat([is_old, older, age.clamp(max=OLDEST) * ever, 1.0 - ever, presence], -1)
 
 
-def _centred_last(
-    history: OutcomeHistory, population: Float[Tensor, "*batch output"]
-) -> Float[Tensor, "*batch agent output"]:
+def _centred_last(history: OutcomeHistory, population: Float[Tensor, " output"]) -> Float[Tensor, "agent output"]:
     """Last outcome less what no knowledge would say (equal shares, or the mean); 0 where there was none."""
     nothing = population.unsqueeze(-2)
     if not history.is_numeric:
@@ -248,9 +232,7 @@ def _centred_last(
     return (history.last - nothing) * history.ever.unsqueeze(-1)
 
 
-def history_columns(
-    history: OutcomeHistory, population: Float[Tensor, "*batch output"]
-) -> Float[Tensor, "*batch agent column"]:
+def history_columns(history: OutcomeHistory, population: Float[Tensor, " output"]) -> Float[Tensor, "agent column"]:
     """Own past: shares of classes relative to the population's, the outcome before the last, how often it stays.
 
     Numbers: recent mean against the last one, last change and its size, mean change.
@@ -283,8 +265,8 @@ def history_columns(
 
 
 def neighbour_outcome_columns(
-    history: OutcomeHistory, groups: Incidence, population: Float[Tensor, "*batch output"]
-) -> Float[Tensor, "*batch agent column"]:
+    history: OutcomeHistory, groups: Incidence, population: Float[Tensor, " output"]
+) -> Float[Tensor, "agent column"]:
     """Means over co-members of their last outcomes (numbers: against the mean of all, and their last changes).
 
     Args:
@@ -299,7 +281,7 @@ def neighbour_outcome_columns(
     if history.is_numeric:
         values.append(history.last - history.previous)
     held = torch.cat(values, -1)
-    mean, weight = _batched_mean_of_others(groups, held, ever.expand_as(held))
+    mean, weight = groups.mean_of_others(held, ever.expand_as(held))
     known = weight[..., :outputs] > 0
     if not history.is_numeric:
         return torch.where(known, mean[..., :outputs], torch.nan)
@@ -307,21 +289,7 @@ def neighbour_outcome_columns(
     return torch.cat([of_outcomes, mean[..., outputs:]], -1)
 
 
-def _batched_mean_of_others(groups: Incidence, values: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
-    """Apply :meth:`Incidence.mean_of_others` to each element of a batch ``[*, N, V]``."""
-    if values.ndim == 2:
-        return groups.mean_of_others(values, known)
-    batch = values.shape[:-2]
-    flat = values.reshape(-1, *values.shape[-2:])
-    agents_first = flat.permute(1, 0, 2)
-    known_first = known.reshape(flat.shape).permute(1, 0, 2)
-    mean, weight = groups.mean_of_others(agents_first.flatten(1), known_first.flatten(1))
-    shape = agents_first.shape
-    unfolded = [part.view(shape).permute(1, 0, 2).reshape(*batch, *flat.shape[1:]) for part in (mean, weight)]
-    return unfolded[0], unfolded[1]
-
-
-def population_columns(history: OutcomeHistory) -> Float[Tensor, "*batch agent column"]:
+def population_columns(history: OutcomeHistory) -> Float[Tensor, "agent column"]:
     """Logs of class shares among all at the last time, and their change; none for numbers.
 
     The drift of numbers is in the intercept and in each agent's own mean change.

@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Float, Int, Tensor
 from sphunc.hypergraph import Incidence
 from sphunc.model.kalman import ChainParameters, Filtered, kalman_filter
@@ -229,7 +230,7 @@ def learn_chains(
     observation: Float[Tensor, "time agent axis"],
     added_noise: Float[Tensor, "time agent axis"],
     observed: Tensor,
-    push: Float[Tensor, "time agent axis"],
+    control: Float[Tensor, "time agent axis"],
     added_variance: Float[Tensor, "time agent axis"],
     *,
     with_inertia: bool,
@@ -243,21 +244,21 @@ def learn_chains(
         observation: z at the padded times ``[T, N, K]``.
         added_noise: observation variance that missing features add.
         observed: True where there is an observation ``[T, N, 1]``.
-        push: what acts on the agents from outside their chains.
+        control: what acts on the agents from outside their chains.
         added_variance: its variance.
         with_inertia: also learn the inertia, the same for all, and the observation noise.
         iterations: of L-BFGS.
     """
-    some = _evenly_spaced(observation.shape[1], MOST_AGENTS).to(observation.device)
-    parts = [value[:, some] for value in (observation, added_noise, observed, push, added_variance)]
+    some = evenly_spaced(observation.shape[1], MOST_AGENTS, observation.device)
+    parts = [value[:, some] for value in (observation, added_noise, observed, control, added_variance)]
     fixed = replace(dynamics, inertia=dynamics.inertia[some])
     start = _to_logs(fixed, with_inertia)
 
     def loss(logs: Mapping[str, Tensor]) -> Tensor:
         current = _from_logs(fixed, logs)
-        z, noise, seen, pushed, added = parts
+        z, noise, seen, controls, added = parts
         precision = seen / (current.observation_variance + noise)
-        filtered = kalman_filter(current.chains(added), z, precision, pushed)
+        filtered = kalman_filter(current.chains(added), z, precision, controls)
         return -filtered.log_likelihood.sum() + _axis_prior(logs)
 
     found = minimise(loss, start, iterations)
@@ -266,12 +267,6 @@ def learn_chains(
     if with_inertia:
         inertia = learned.inertia[:1].expand_as(dynamics.inertia).clone()
     return replace(learned, inertia=inertia)
-
-
-def _evenly_spaced(count: int, most: int) -> Int[Tensor, " kept"]:
-    if count <= most:
-        return torch.arange(count)
-    return torch.linspace(0, count - 1, most).round().long()
 
 
 def _to_logs(dynamics: Dynamics, with_inertia: bool) -> dict[str, Tensor]:

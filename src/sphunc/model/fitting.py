@@ -542,7 +542,7 @@ class _Trial:
         for origin in held:
             wanted = inputs.y_mask[origin + self.horizon] & known[origin]
             block = int(origin >= half)
-            rows.append(self._judge(predictor, inputs, covariates, origin, wanted, block))
+            rows.append(self._held_out_forecasts(predictor, inputs, covariates, origin, wanted, block))
         return _joined(rows)
 
     def _agent_folds(
@@ -568,10 +568,10 @@ class _Trial:
             for origin in origins:
                 wanted = inputs.y_mask[origin + self.horizon] & known[origin] & ~kept
                 if bool(wanted.any()):
-                    rows.append(self._judge(predictor, inputs, covariates, origin, wanted, 0))
+                    rows.append(self._held_out_forecasts(predictor, inputs, covariates, origin, wanted, 0))
         return _joined(rows)
 
-    def _judge(
+    def _held_out_forecasts(
         self,
         predictor: Predictor,
         inputs: ModelInputs,

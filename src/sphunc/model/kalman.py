@@ -69,7 +69,7 @@ def kalman_filter(
     parameters: ChainParameters,
     observation: Float[Tensor, "time agent axis"],
     precision: Float[Tensor, "time agent axis"],
-    push: Float[Tensor, "time agent axis"],
+    control: Float[Tensor, "time agent axis"],
 ) -> Filtered:
     """Filter all chains.
 
@@ -77,7 +77,7 @@ def kalman_filter(
         parameters: of the chains.
         observation: z ``[T, N, K]``.
         precision: w ``[T, N, K]``, 0 where nothing was observed.
-        push: u ``[T, N, K]``; the one at t moves the state from t to t + 1, the last one is not
+        control: u ``[T, N, K]``; the one at t moves the state from t to t + 1, the last one is not
             used.
     """
     inertia = parameters.inertia
@@ -92,7 +92,7 @@ def kalman_filter(
     steps = []
     for t in range(len(observation)):
         if t:
-            mean = inertia * mean + effect_mean + push[t - 1]
+            mean = inertia * mean + effect_mean + control[t - 1]
             variance = inertia.square() * variance + 2 * inertia * covariance + effect_variance + noise[t - 1]
             covariance = inertia * covariance + effect_variance
         # Precision of the innovation without ever dividing by the precision of an observation that is not there.
@@ -162,27 +162,27 @@ def kalman_smoother(
 def whitened_responses(
     inertia: Float[Tensor, "agent one"],
     filtered: Filtered,
-    push: Float[Tensor, "time agent axis regressor"],
+    control: Float[Tensor, "time agent axis regressor"],
 ) -> Float[Tensor, "time agent axis regressor"]:
-    r"""Response of the standardised innovations to pushes.
+    r"""Response of the standardised innovations to control inputs.
 
     These are the regressors of a link, with the target's own path and effect integrated out.
 
-    With pushes :math:`\sum_j \beta_j u_j` the standardised innovations are those without them less
+    With control inputs :math:`\sum_j \beta_j u_j` the standardised innovations are those without them less
     :math:`\sum_j \beta_j \phi_j`; this returns :math:`\phi`.
 
     Args:
         inertia: lambda.
-        filtered: of the chains without these pushes; gives gains and precisions.
-        push: u_j ``[T, N, K, J]``.
+        filtered: of the chains without these control inputs; gives gains and precisions.
+        control: u_j ``[T, N, K, J]``.
     """
     rate = inertia.unsqueeze(-1)
-    state = torch.zeros_like(push[0])
-    effect = torch.zeros_like(push[0])
+    state = torch.zeros_like(control[0])
+    effect = torch.zeros_like(control[0])
     responses = []
-    for t in range(len(push)):
+    for t in range(len(control)):
         if t:
-            state = rate * state + effect + push[t - 1]
+            state = rate * state + effect + control[t - 1]
         responses.append(state * filtered.precision[t].sqrt().unsqueeze(-1))
         effect = effect - filtered.effect_gain[t].unsqueeze(-1) * state
         state = state - filtered.gain[t].unsqueeze(-1) * state

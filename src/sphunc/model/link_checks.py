@@ -1,7 +1,7 @@
 r"""Checks of the links of a fitted model: shocks of sources, both halves of the times, simulation from the fit.
 
-What an agent receives over its links acts as a push on its chain. Pushes are split into parts, each part gets one
-coefficient that all agents share, estimated from the innovations of the targets' Kalman filters:
+What an agent receives over its links acts as a control input of its chain. Control inputs are split into parts, each
+part gets one coefficient that all agents share, estimated from the innovations of the targets' Kalman filters:
 
 .. math:: y_{i} = \sum_k b_k\, \Phi_{i} u_{ik} + e_{i}, \qquad e_i \sim N(0, I)
 
@@ -149,14 +149,14 @@ def _count_targets(links: Links) -> int:
 def _shared_coefficients(
     parts: Sequence[Float[Tensor, "time agent axis"]], links: Links, dynamics: Dynamics, data: ChainData
 ) -> tuple[Tensor, Tensor]:
-    """Coefficients of pushes that all targets share, and their covariance."""
+    """Coefficients of control inputs that all targets share, and their covariance."""
     targets = links.is_candidate.any(1).nonzero().flatten()
     extra = source_variance(links, data.variance)[:, targets]
     chain = replace(dynamics, inertia=dynamics.inertia[targets]).chains(extra)
     observation = data.observation[:, targets]
     filtered = kalman_filter(chain, observation, data.precision[:, targets], torch.zeros_like(observation))
-    pushed = torch.stack([part[:, targets] for part in parts], -1)
-    phi = whitened_responses(chain.inertia, filtered, pushed).permute(1, 0, 2, 3).flatten(1, 2)
+    controls = torch.stack([part[:, targets] for part in parts], -1)
+    phi = whitened_responses(chain.inertia, filtered, controls).permute(1, 0, 2, 3).flatten(1, 2)
     residual = (filtered.innovation * filtered.precision.sqrt()).permute(1, 0, 2).flatten(1)
     moment = (phi.mT @ residual.unsqueeze(-1)).squeeze(-1)
     return clustered_least_squares(phi.mT @ phi, moment)

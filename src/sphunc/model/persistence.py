@@ -56,7 +56,7 @@ CLASSES: dict[str, Callable[..., object]] = {
 INFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def take_apart(value: object, name: str, tensors: dict[str, Tensor]) -> object:
+def serialise(value: object, name: str, tensors: dict[str, Tensor]) -> object:
     """Turn a value into what JSON can hold; tensors go to ``tensors`` under dotted names.
 
     Args:
@@ -71,10 +71,10 @@ def take_apart(value: object, name: str, tensors: dict[str, Tensor]) -> object:
         kind = type(value).__name__
         if kind not in CLASSES:
             raise TypeError(f"{kind} is not registered for saving")
-        entries = {f.name: take_apart(getattr(value, f.name), f"{name}.{f.name}", tensors) for f in fields(value)}
+        entries = {f.name: serialise(getattr(value, f.name), f"{name}.{f.name}", tensors) for f in fields(value)}
         return {"class": kind, "fields": entries}
     if isinstance(value, tuple | list):
-        return {"items": [take_apart(item, f"{name}.{k}", tensors) for k, item in enumerate(value)]}
+        return {"items": [serialise(item, f"{name}.{k}", tensors) for k, item in enumerate(value)]}
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
     if value is None or isinstance(value, str | int | float | bool):
@@ -82,8 +82,8 @@ def take_apart(value: object, name: str, tensors: dict[str, Tensor]) -> object:
     raise TypeError(f"{name} is a {type(value).__name__}, which cannot be saved")
 
 
-def put_together(document: object, tensors: Mapping[str, Tensor]) -> object:
-    """Return the value that :func:`take_apart` took apart.
+def deserialise(document: object, tensors: Mapping[str, Tensor]) -> object:
+    """Return the value that :func:`serialise` turned into a document.
 
     Args:
         document: what JSON held.
@@ -97,14 +97,14 @@ def put_together(document: object, tensors: Mapping[str, Tensor]) -> object:
             raise CheckpointError(f"tensor {name!r} is missing; the folder is damaged: copy it again")
         return tensors[name]
     if "items" in document:
-        return tuple(put_together(item, tensors) for item in document["items"])
+        return tuple(deserialise(item, tensors) for item in document["items"])
     if document.get("float") in INFINITE:
         return INFINITE[document["float"]]
     name = str(document.get("class"))
     kind = CLASSES.get(name)
     if kind is None or not isinstance(document.get("fields"), dict):
         raise CheckpointError(f"{name!r} is no part of a model; the folder is damaged or foreign")
-    entries = {field: put_together(value, tensors) for field, value in document["fields"].items()}
+    entries = {field: deserialise(value, tensors) for field, value in document["fields"].items()}
     try:
         return kind(**entries)
     except TypeError as error:

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 import torch
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Float, Tensor
 from sphunc.forecasting import Categorical, Gaussian, PredictiveDistribution
 from sphunc.model.dynamics import minimise
@@ -219,7 +220,7 @@ def learn_readout(
     if not rows:
         return readout
     if rows > MOST_ROWS:
-        some = torch.linspace(0, rows - 1, MOST_ROWS).round().long().to(outcome.device)
+        some = evenly_spaced(rows, MOST_ROWS, outcome.device)
         mean = mean[some]
         variance = variance[some]
         outcome = outcome[some]

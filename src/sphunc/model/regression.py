@@ -19,6 +19,8 @@ MOST_ITERATIONS = 200
 LEAST_INFORMATION = 0.1
 """About a class's intercept, in outcomes: n outcomes without a class leave it 1 / n, within a
 factor of ten."""
+NEWTON_STEPS = 30
+"""At most, for a log-linear variance: a convex problem whose steps are bounded converges in fewer."""
 
 
 def with_intercept(z: Float[Tensor, "row column"]) -> Float[Tensor, "row column_and_one"]:
@@ -194,7 +196,6 @@ def fit_log_variance(
     z: Float[Tensor, "row column"],
     squared: Float[Tensor, "row output"],
     penalty: float,
-    iterations: int = 30,
 ) -> Float[Tensor, "column_and_one output"]:
     r"""Coefficients of a log-linear model of Gaussian variances, by Newton steps on the penalised
     likelihood.
@@ -208,7 +209,6 @@ def fit_log_variance(
         z: covariates, standardised.
         squared: squared residuals :math:`r^2`.
         penalty: :math:`\lambda`.
-        iterations: Newton steps at most.
     """
     design = with_intercept(z)
     ridge = torch.full_like(design[0], penalty)
@@ -218,7 +218,7 @@ def fit_log_variance(
         level = squared[:, k].mean().clamp(min=1e-12)
         ratio = squared[:, k] / level
         gamma = torch.zeros_like(design[0])
-        for _ in range(iterations):
+        for _ in range(NEWTON_STEPS):
             # Ratios of residual to variance are capped, so that one wild row cannot make a step explode.
             scaled = (ratio * torch.exp(-design @ gamma)).clamp(max=1e3)
             gradient = 0.5 * design.mT @ (1.0 - scaled) + ridge * gamma

@@ -10,7 +10,7 @@ from typing import TypeVar
 from sphunc.errors import CheckpointError
 from sphunc.forecasting import has_bundle, read_bundle, remove_bundle, write_bundle
 from sphunc.hypergraph import TemporalHypergraph, tensors
-from sphunc.model.persistence import put_together, take_apart
+from sphunc.model.persistence import deserialise, serialise
 
 Value = TypeVar("Value")
 STAGES = ("begun", "base", "held_out", "chains", "final")
@@ -44,10 +44,10 @@ class StageStore:
                     f"{self.folder} holds a fit of other data or settings; resume with these, or begin anew with "
                     "checkpoint="
                 )
-            return put_together(document["value"], found)  # pyright: ignore[reportReturnType]
+            return deserialise(document["value"], found)  # pyright: ignore[reportReturnType]
         value = compute()
         kept: dict = {}
-        document = {"fingerprint": self.fingerprint, "value": take_apart(value, "value", kept)}
+        document = {"fingerprint": self.fingerprint, "value": serialise(value, "value", kept)}
         write_bundle(self.folder, _bundle(name), document, kept)
         return value
 

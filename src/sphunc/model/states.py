@@ -7,7 +7,7 @@ A state is a vector of any length; its direction is the spherical latent, eq. (s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -48,6 +48,12 @@ SITE_EVERY = 2
 ROUNDS = 8
 """Rounds of inference for a forecast."""
 VARIANCE_SCALES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
+LINK_ROUNDS = 2
+"""Rounds of links and dynamics in turn: the second starts from dynamics that know of the links."""
+SWEEPS = 60
+"""Sweeps of the Gibbs sampler in each; the first third is burn-in."""
+OUTCOME_ROUNDS = 4
+"""Rounds of readout and beliefs in turn."""
 CHAINS = 2
 """Gibbs chains that run in parallel."""
 INERTIA_WITH_GROUPS = 0.6
@@ -335,14 +341,14 @@ def infer_states(
     outcome = inputs.y[time, agent]
     at = time + PADDING
     for turn in range(rounds):
-        push = dynamics.group_force * inertia * group_messages(mean, inputs.groups, dynamics.state_scale)
+        control = dynamics.group_force * inertia * group_messages(mean, inputs.groups, dynamics.state_scale)
         added = None
         if coefficients is not None and squares is not None:
-            push = push + sum_over_sources(coefficients, mean)
+            control = control + sum_over_sources(coefficients, mean)
             added = sum_over_sources(squares, variance)
         total = precision + site_precision
         value = (weighted + site_weighted) / total.clamp(min=1e-12)
-        filtered = kalman_filter(dynamics.chains(added), value, total, push)
+        filtered = kalman_filter(dynamics.chains(added), value, total, control)
         new_mean, new_variance = kalman_smoother(inertia, filtered)
         mean = DAMPING * mean + (1 - DAMPING) * new_mean
         variance = DAMPING * variance + (1 - DAMPING) * new_variance
@@ -391,12 +397,9 @@ def fit_chains(
     *,
     most_axes: int,
     seed: int,
-    rounds: int = 2,
-    sweeps: int = 60,
     keep: int = 0,
     forbidden: Sequence[tuple[int, int]] = (),
     required: Sequence[tuple[int, int]] = (),
-    report: Callable[[str], None] = lambda stage: None,
 ) -> FittedChains | None:
     """Learn axes, dynamics and links from features; None where features say nothing that persists.
 
@@ -404,20 +407,15 @@ def fit_chains(
         inputs: training times.
         most_axes: at most this many axes.
         seed: of the sampler.
-        rounds: of links and dynamics in turn.
-        sweeps: of the Gibbs sampler in each.
         keep: structures to keep from the last round.
         forbidden: (source, target) positions without a link.
         required: (source, target) positions with one.
-        report: called with the name of every stage.
     """
-    report("axes")
     axes = learn_axes(inputs, most_axes)
     if axes is None:
         return None
     raw = observe(axes, inputs)
     nothing = torch.zeros_like(raw.value)
-    report("dynamics")
     plain = initial_dynamics(axes.signal, axes.noise, inputs.num_agents)
     plain = learn_chains(plain, raw.value, raw.added, raw.observed, nothing, nothing, with_inertia=True, iterations=25)
     length_variance = learn_length_variance(raw, plain)
@@ -449,16 +447,15 @@ def fit_chains(
     must = _required_slots(links, required)
     prior = LinkPrior()
     structure = None
-    for turn in range(rounds):
-        report("links")
-        last = turn == rounds - 1
+    for turn in range(LINK_ROUNDS):
+        last = turn == LINK_ROUNDS - 1
         structure = learn_structure(
             dynamics,
             links,
             data,
             prior,
-            sweeps=sweeps,
-            burn_in=sweeps // 3,
+            sweeps=SWEEPS,
+            burn_in=SWEEPS // 3,
             chains=CHAINS,
             seed=seed + turn,
             required=must,
@@ -471,8 +468,8 @@ def fit_chains(
         links = structure.links
         prior = structure.prior
         dynamics = replace(dynamics, inertia=structure.inertia, group_force=prior.group_force)
-        push = sum_over_sources(links.matrix(links.mean), states)
-        push = push + prior.group_force * dynamics.inertia.unsqueeze(1) * messages
+        control = sum_over_sources(links.matrix(links.mean), states)
+        control = control + prior.group_force * dynamics.inertia.unsqueeze(1) * messages
         unknown = (links.square - links.mean.square()).clamp(min=0)
         added = source_variance(links, variance) + sum_over_sources(links.matrix(unknown), states.square())
         dynamics = learn_chains(
@@ -480,7 +477,7 @@ def fit_chains(
             observations.value,
             observations.added,
             observations.observed,
-            push,
+            control,
             added,
             with_inertia=False,
             iterations=10,
@@ -503,7 +500,6 @@ def fit_outcomes(
     *,
     origins: Sequence[int],
     horizon: int,
-    turns: int = 4,
     agents: Bool[Tensor, " agent"] | None = None,
     variance_scale: float | None = None,
 ) -> StateModel:
@@ -514,7 +510,6 @@ def fit_outcomes(
         inputs: training times.
         origins: past origins whose forecasts choose the variance scale.
         horizon: steps ahead.
-        turns: of readout and beliefs.
         agents: True for agents whose outcomes may be learned from; all by default.
         variance_scale: where it was chosen before.
     """
@@ -544,7 +539,7 @@ def fit_outcomes(
         )
 
     belief = infer(None, 10, None)
-    for turn in range(turns):
+    for turn in range(OUTCOME_ROUNDS):
         readout = learn_readout(
             readout,
             belief.cavity_mean[at, agent],

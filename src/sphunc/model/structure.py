@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from sphunc._typing import Bool, Float, Int, Tensor
-from sphunc.model.dynamics import LARGEST_INERTIA, Dynamics, Links
+from sphunc.model.dynamics import LARGEST_INERTIA, Dynamics, Links, sum_over_sources
 from sphunc.model.kalman import kalman_filter, whitened_responses
 
 GRID = (-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0)
@@ -67,7 +67,7 @@ class NormalEquations:
         grid: log-spaced inertia values ``[G]``.
         gram: ``[G, N, J + 1, J + 1]``.
         moment: ``[G, N, J + 1]``.
-        level: log-likelihood without any push ``[G, N]``.
+        level: log-likelihood without any control input ``[G, N]``.
     """
 
     grid: Float[Tensor, " grid"]
@@ -158,8 +158,6 @@ def source_variance(links: Links, variance: Float[Tensor, "time source axis"]) -
         links: with the second moments of their coefficients.
         variance: S, of the believed states.
     """
-    from sphunc.model.dynamics import sum_over_sources
-
     return sum_over_sources(links.matrix(links.square, variance.shape[1]), variance)
 
 
@@ -269,14 +267,14 @@ def normal_equations(
         for part in torch.arange(agents, device=source.device).split(size):
             chain = replace(everywhere, inertia=everywhere.inertia[part]).chains(extra[:, part])
             filtered = kalman_filter(chain, data.observation[:, part], data.precision[:, part], nothing[:, part])
-            pushed = torch.cat(
+            controls = torch.cat(
                 [
                     data.states[:, source[part]].permute(0, 1, 3, 2),
                     data.messages[:, part].unsqueeze(-1),
                 ],
                 -1,
             )
-            phi = whitened_responses(chain.inertia, filtered, pushed)
+            phi = whitened_responses(chain.inertia, filtered, controls)
             flat = phi.permute(1, 0, 2, 3).flatten(1, 2)
             residual = (filtered.innovation * filtered.precision.sqrt()).permute(1, 0, 2).flatten(1)
             gram[g, part] = flat.mT @ flat

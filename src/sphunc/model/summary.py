@@ -350,9 +350,9 @@ class _Chains:
             influence: in place of that of the links.
         """
         by_links = self.influence if influence is None else influence
-        push = dynamics.group_force * dynamics.inertia.unsqueeze(1) * self.messages + by_links
+        control = dynamics.group_force * dynamics.inertia.unsqueeze(1) * self.messages + by_links
         precision = self.observations.precision(dynamics)
-        found = kalman_filter(dynamics.chains(self.added), self.observations.value, precision, push)
+        found = kalman_filter(dynamics.chains(self.added), self.observations.value, precision, control)
         return found.log_likelihood.sum(1)
 
 

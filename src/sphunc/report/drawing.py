@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sphunc._subsets import evenly_spaced
 from sphunc.report.table import display
 
 WIDTH = 440
@@ -219,7 +220,7 @@ def scatter(
         axis_across: what the first are.
         axis_upward: what the second are.
     """
-    keep = evenly_spaced(len(across), MOST_POINTS)
+    keep = evenly_spaced(len(across), MOST_POINTS).tolist()
     first = [across[k] for k in keep]
     second = [upward[k] for k in keep]
     left_end, right_end = _range(first)
@@ -371,18 +372,6 @@ def spring_layout(count: int, links: Sequence[tuple[int, int]]) -> np.ndarray:
     low = place.min(0)
     extent = np.maximum(place.max(0) - low, 1e-9)
     return (place - low) / extent
-
-
-def evenly_spaced(count: int, most: int) -> list[int]:
-    """Indices of an even part of ``count`` things, at most ``most``.
-
-    Args:
-        count: of all.
-        most: to keep.
-    """
-    if count <= most:
-        return list(range(count))
-    return np.linspace(0, count - 1, most).round().astype(int).tolist()
 
 
 def ticks(bottom: Number, top: Number, count: int = 5) -> list[float]:

@@ -8,7 +8,6 @@ from sphunc.discovery.regression.variance import (
     fit_variance_components,
     noise_scale,
     posterior_noise,
-    spaced,
     t_log_density,
     without_shared,
 )
@@ -90,7 +89,5 @@ def test_shared_part_leaves_the_outcome():
     torch.testing.assert_close(without_shared((x.T @ x).unsqueeze(0), theta)[0], changed.T @ changed)
 
 
-def test_spaced_items_reach_both_ends():
-    assert spaced(torch.arange(10), 4).tolist() == [0, 3, 6, 9]
-    assert spaced(torch.arange(3), 4).tolist() == [0, 1, 2]
+def test_every_two_agents_are_a_pair():
     assert all_pairs(2).shape == (2, 2)

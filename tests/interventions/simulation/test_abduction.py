@@ -8,7 +8,7 @@ from sphunc.model.kalman import ChainParameters, kalman_filter
 RATE, NOISE, EFFECT, FIRST = 0.6, 0.3, 0.5, 1.2
 
 
-def dense_posterior(z, precision, push):
+def dense_posterior(z, precision, control):
     """Mean and covariance of (s_0, ..., s_T, c) given observations, from the joint covariance of everything."""
     times = len(z)
     size = times + 1
@@ -24,7 +24,7 @@ def dense_posterior(z, precision, push):
     prior = loading @ variance @ loading.T
     mean = torch.zeros(size, dtype=torch.float64)
     for t in range(1, times):
-        mean[t] = RATE * mean[t - 1] + push[t - 1]
+        mean[t] = RATE * mean[t - 1] + control[t - 1]
     seen = (precision > 0).nonzero().flatten()
     noise = torch.diag(1.0 / precision[seen])
     gain = prior[:, seen] @ torch.linalg.inv(prior[seen][:, seen] + noise)
@@ -34,19 +34,19 @@ def dense_posterior(z, precision, push):
 def test_paths_have_the_moments_of_the_dense_posterior():
     z = torch.tensor([0.3, -1.0, 0.0, 0.8, 1.5], dtype=torch.float64)
     precision = torch.tensor([1.0, 4.0, 0.0, 2.0, 1.0], dtype=torch.float64)
-    push = torch.tensor([0.2, 0.0, -0.4, 0.1, 0.0], dtype=torch.float64)
+    control = torch.tensor([0.2, 0.0, -0.4, 0.1, 0.0], dtype=torch.float64)
     parameters = ChainParameters(
         torch.tensor([[RATE]], dtype=torch.float64),
         torch.tensor([NOISE], dtype=torch.float64),
         torch.tensor([EFFECT], dtype=torch.float64),
         torch.tensor([FIRST], dtype=torch.float64),
     )
-    filtered = kalman_filter(parameters, z.view(-1, 1, 1), precision.view(-1, 1, 1), push.view(-1, 1, 1))
+    filtered = kalman_filter(parameters, z.view(-1, 1, 1), precision.view(-1, 1, 1), control.view(-1, 1, 1))
     draws = 100_000
     inertia = torch.tensor([RATE], dtype=torch.float64)
     path, effect = draw_paths(filtered, inertia, 1, 4, 1.0, draws, torch.Generator().manual_seed(0), torch.float64)
     drawn = torch.cat([path[:, 0, :, 0], effect[0, :, 0].unsqueeze(0)])
-    mean, covariance = dense_posterior(z, precision, push)
+    mean, covariance = dense_posterior(z, precision, control)
     kept = torch.tensor([1, 2, 3, 4, 5])
     # Five standard errors of means and covariances.
     torch.testing.assert_close(drawn.mean(1), mean[kept], atol=5 / draws**0.5, rtol=0)

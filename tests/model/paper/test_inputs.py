@@ -72,11 +72,6 @@ def test_pairs_are_every_two_agents_who_share_a_group_at_a_time(data: TemporalHy
     assert len(found) == len(expected)
 
 
-def test_cut_groups_do_not_meet(data: TemporalHypergraph) -> None:
-    index = memberships(data, "hyperedges", [0, 3])
-    assert set(index[1].tolist()) == set(data.hyperedge_index[1].tolist()) - {0, 3}
-
-
 def test_candidates_are_the_comembers_sorted_by_target(data: TemporalHypergraph) -> None:
     links = candidate_links(data)
     everyone = {tuple(pair) for pair in comembers(data).mT.tolist()}

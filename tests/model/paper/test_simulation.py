@@ -64,23 +64,6 @@ def test_holding_an_agent_where_it_is_changes_nothing_at_the_first_step(
     torch.testing.assert_close(acted[:, :, others], factual[:, :, others])
 
 
-def test_cut_links_and_groups_do_not_act(fitted: FittedPaper, data: TemporalHypergraph) -> None:
-    model = certain(fitted)
-    links, probability, _ = model.influence()
-    target = int(links[1, probability > 0.5][0])
-    into = links[1] == target
-    factors = torch.where(into, 0.0, 1.0)
-    factual = model.rollout(data, 1, 1, seed=0)
-    cut = model.rollout(data, 1, 1, seed=0, link_factors=factors)
-    changed = (factual != cut).any(-1)[0, 0].nonzero().flatten().tolist()
-    assert changed == [target]
-    last = data.hyperedge_time == data.num_times - 1
-    group = int((last & (data.hyperedge_size > 1)).nonzero()[0])
-    members = data.hyperedge_index[0, data.hyperedge_index[1] == group]
-    without = model.rollout(data, 1, 1, seed=0, cut_groups=[group])
-    assert bool((factual != without).any(-1)[0, 0, members].any())
-
-
 def test_samples_do_not_depend_on_which_are_simulated_together(
     fitted: FittedPaper, data: TemporalHypergraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,10 +83,6 @@ def test_faulty_interventions_are_refused(fitted: FittedPaper, data: TemporalHyp
         fitted.rollout(data, 1, 1, seed=0, hold={0: torch.ones(3)})
     with pytest.raises(ArgumentError, match="horizon is 0"):
         fitted.rollout(data, 0, 1, seed=0)
-    with pytest.raises(ArgumentError, match="cut_groups names group 99999"):
-        fitted.rollout(data, 1, 1, seed=0, cut_groups=[99999])
-    with pytest.raises(ArgumentError, match=r"link_factors has shape \(1,\)"):
-        fitted.rollout(data, 1, 1, seed=0, link_factors=torch.ones(1))
 
 
 def test_variance_of_classes_is_not_reported(fitted: FittedPaper, data: TemporalHypergraph) -> None:

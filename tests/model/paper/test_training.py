@@ -39,7 +39,7 @@ def test_an_update_moves_its_block_and_no_other(name: str, data: TemporalHypergr
     block = network.blocks()[name]
     agents = torch.ones(data.num_nodes, dtype=torch.bool)
     loss = minibatch_losses(network, inputs, inputs, targets, empirical, agents, torch.Generator())["loss"]
-    update_block(loss, block, torch.optim.AdamW(block, lr=1e-2), 1.0)
+    update_block(loss, block, torch.optim.AdamW(block, lr=1e-2))
     inside = {id(parameter) for parameter in block}
     moved = {key for key, value in network.named_parameters() if not torch.equal(value, before[key])}
     expected = {key for key, value in network.named_parameters() if id(value) in inside}

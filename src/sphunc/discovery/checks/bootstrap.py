@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Bool, Float
 from sphunc.discovery.checks.decoys import against_decoys, draw_decoys
 from sphunc.discovery.posterior.estimate import Estimate, Problem, Settings, estimate, fit_settings
 from sphunc.discovery.regression.panel import Panel, candidate_mean
-from sphunc.discovery.regression.variance import spaced
 
 SHOWN = 0.5
 MOST_TARGETS = 300
@@ -94,7 +94,7 @@ def simulated_calibration(
     strength = torch.where(exists, result.strength + noise * result.deviation, 0.0)
     panel = simulate_panel(problem, settings, strength, result.lag, generator)
     replica = replace(problem, panel=panel)
-    targets = spaced(replica.explained, MOST_TARGETS)
+    targets = replica.explained[evenly_spaced(len(replica.explained), MOST_TARGETS, replica.explained.device)]
     if not len(targets):
         return SimulatedCalibration(0, 0, 0.0, int(exists.sum()))
     again = fit_settings(replica)

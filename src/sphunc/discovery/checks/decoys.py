@@ -20,9 +20,9 @@ import torch
 from sklearn.isotonic import IsotonicRegression
 from torch import Tensor
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Float, Int
 from sphunc.discovery.posterior.estimate import Problem, Settings, decoy_probabilities
-from sphunc.discovery.regression.variance import spaced
 
 WANTED = 4000
 """Decoys that settle the comparison."""
@@ -43,7 +43,7 @@ def draw_decoys(problem: Problem, settings: Settings, seed: int) -> Float[Tensor
         seed: of the choice.
     """
     generator = torch.Generator().manual_seed(seed)
-    targets = spaced(problem.explained, MOST_TARGETS)
+    targets = problem.explained[evenly_spaced(len(problem.explained), MOST_TARGETS, problem.explained.device)]
     kind = decoy_kind(problem, targets)
     found: list[Tensor] = []
     total = 0

@@ -9,6 +9,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Bool, Float, Int
 from sphunc.discovery.candidates import CandidateLinks, batches_by_width
 from sphunc.discovery.posterior.links import (
@@ -34,7 +35,6 @@ from sphunc.discovery.regression.panel import Panel
 from sphunc.discovery.regression.variance import (
     VarianceComponents,
     fit_variance_components,
-    spaced,
 )
 
 POOLED_TARGETS = 200
@@ -147,7 +147,7 @@ def fit_settings(problem: Problem) -> Settings:
     targets = problem.explained
     references = references_of(problem)
     components = components_of(problem)
-    some = spaced(targets, POOLED_TARGETS)
+    some = targets[evenly_spaced(len(targets), POOLED_TARGETS, targets.device)]
     inflation = error_inflation(problem, components, some, references[-2])
     return _link_posterior(problem, replace(components, inflation=inflation), some, references)
 
@@ -186,7 +186,7 @@ def link_evidence(problem: Problem, components: VarianceComponents) -> Tensor:
         problem: panel and candidates.
         components: what all agents share.
     """
-    few = spaced(problem.explained, COMPARED_TARGETS)
+    few = problem.explained[evenly_spaced(len(problem.explained), COMPARED_TARGETS, problem.explained.device)]
     return _link_posterior(problem, components, few, references_of(problem)[-2:-1]).evidence
 
 

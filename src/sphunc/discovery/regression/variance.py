@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Float, Int
 from sphunc.discovery.candidates import CandidateLinks
 from sphunc.discovery.regression.design import eliminate, source_columns, target_rows, time_basis
@@ -158,7 +159,7 @@ def pooled_moments(
     _, times, dim = panel.shape
     widest = min(int(candidates.counts[targets].max()), MOST_CANDIDATES)
     most = max(20, min(MOST_TARGETS, MOST_NUMBERS // (times * dim * (widest + own_lags + 4))))
-    chosen = spaced(targets, most)
+    chosen = targets[evenly_spaced(len(targets), most, targets.device)]
     rows = target_rows(panel, chosen, own_lags)
     sources, _ = candidates.table(chosen)
     sources = torch.where(panel.silent[sources.clamp(min=0)], -1, sources)
@@ -322,15 +323,3 @@ def t_log_density(
     gammas = torch.lgamma((nu + count) / 2) - torch.lgamma(nu / 2)
     base = nu * scale
     return gammas - 0.5 * count * base.log() - 0.5 * (nu + count) * torch.log1p(rss / base)
-
-
-def spaced(items: Int[Tensor, " item"], most: int) -> Int[Tensor, " some"]:
-    """At most ``most`` of the items, evenly spaced.
-
-    Args:
-        items: to choose from.
-        most: how many.
-    """
-    if len(items) <= most:
-        return items
-    return items[torch.linspace(0, len(items) - 1, most, device=items.device).round().long()]

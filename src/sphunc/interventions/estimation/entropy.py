@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Float, Tensor
 from sphunc.interventions.estimation.moments import (
     FEWEST_FOR_ERROR,
@@ -155,9 +156,7 @@ def mixture_information(
     offsets = -0.5 * torch.log(widths).sum(-1)
 
     nodes, weights = _normal_nodes(means.shape[-1])
-    evaluated = range(components)
-    if components > MOST_EVALUATED:
-        evaluated = torch.linspace(0, components - 1, MOST_EVALUATED).round().long().tolist()
+    evaluated = evenly_spaced(components, MOST_EVALUATED).tolist()
     expected = torch.zeros_like(offsets[0])
     for q in evaluated:
         for node, weight in zip(nodes, weights, strict=True):

@@ -226,9 +226,9 @@ def variance_components(
 
 
 def effect_interval(
-    differences: Float[Tensor, "sample agent output"], level: float = INTERVAL_LEVEL
+    differences: Float[Tensor, "sample agent output"],
 ) -> Float[Tensor, "agent output 2"]:
-    r"""Interval that holds a difference drawn like these with a probability of ``level``.
+    r"""Interval that holds a difference drawn like these with a probability of :data:`INTERVAL_LEVEL`.
 
     Of draws that are exchangeable with the truth a share of :math:`k / (S + 1)` lies below the k-th smallest: ranks at
     :math:`p (S + 1)` (Hyndman and Fan's type 6) cover exactly. Below 19 samples, which have no such ranks at 90 %, a
@@ -236,12 +236,11 @@ def effect_interval(
 
     Args:
         differences: of the arms, one for each sample.
-        level: probability.
     """
     samples = len(differences)
     if samples == 1:
         return torch.full((*differences.shape[1:], 2), torch.nan).to(differences)
-    tail = (1.0 - level) / 2.0
+    tail = (1.0 - INTERVAL_LEVEL) / 2.0
     rank = tail * (samples + 1)
     if rank < 1.0:
         centre = differences.mean(0)

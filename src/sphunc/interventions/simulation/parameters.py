@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from sphunc._subsets import evenly_spaced
 from sphunc._typing import Float, Int, Tensor
 from sphunc.interventions.simulation.origin import Origin
 from sphunc.interventions.simulation.population import sparse_matrix
@@ -94,7 +95,7 @@ def draw_parameters(origin: Origin, structures: int, seed: int, dtype: torch.dty
     kept = len(posterior.draws)
     chosen = torch.arange(structures) % kept
     if structures <= kept:
-        chosen = torch.linspace(0, kept - 1, structures).round().long()
+        chosen = evenly_spaced(kept, structures)
     strength = posterior.draws[chosen][:, rows[target], slot].to(dtype)
     ever = strength.ne(0).any(0)
     candidate = _positions(origin.candidates, sources[ever], target[ever], origin.num_agents)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from sphunc.io.extras import load_extra
 from sphunc.io.faults import Fault, FaultLog
 
 WORKBOOK = ".xlsx"
-Cells = Sequence[Sequence[object]]
 
 
 def sheet_names(path: Path) -> list[str]:

@@ -129,8 +129,6 @@ class FittedPaper:
         samples: int,
         seed: int,
         hold: Mapping[int, Tensor] | None = None,
-        link_factors: Float[Tensor, " link"] | None = None,
-        cut_groups: Sequence[int] = (),
     ) -> Float[Tensor, "sample horizon agent outcome"]:
         """Simulate the structural equations from the last time of ``data``.
 
@@ -143,8 +141,6 @@ class FittedPaper:
             samples: Monte Carlo samples.
             seed: of structures and noise.
             hold: direction ``[D]`` of each held agent, by its index in ``data``.
-            link_factors: factor of each link of :meth:`influence`; 0 cuts it.
-            cut_groups: indices of hyperedges of ``data`` that no longer meet.
 
         Returns:
             Class probabilities, or means of numbers, ``[S, H, N, C]``.
@@ -152,20 +148,7 @@ class FittedPaper:
         if horizon < 1 or samples < 1:
             raise ArgumentError(f"horizon is {horizon} and samples is {samples}; give 1 or more of each")
         data = data.to(self.network.weight.device)
-        for group in cut_groups:
-            if not 0 <= group < data.num_hyperedges:
-                raise ArgumentError(
-                    f"cut_groups names group {group}, but data has {data.num_hyperedges}; indices "
-                    f"run from 0 to {data.num_hyperedges - 1}"
-                )
-        inputs = inputs_for(self.network, data, self.agents, cut_groups)
-        if link_factors is not None:
-            if link_factors.shape != (self.network.links.shape[1],):
-                raise ArgumentError(
-                    f"link_factors has shape {tuple(link_factors.shape)}; give one factor for each "
-                    f"of the {self.network.links.shape[1]} links of influence()"
-                )
-            link_factors = link_factors.to(inputs.links.device)[inputs.link_rows]
+        inputs = inputs_for(self.network, data, self.agents)
         values, _ = simulate(
             self.network,
             inputs,
@@ -173,7 +156,6 @@ class FittedPaper:
             samples=samples,
             seed=seed,
             hold=hold,
-            link_factors=link_factors,
         )
         return values
 

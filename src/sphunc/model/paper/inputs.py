@@ -72,7 +72,6 @@ def make_inputs(
     grouping: str,
     links: Links,
     known_agents: Sequence[Hashable],
-    cut_groups: Sequence[int] = (),
 ) -> PaperInputs:
     """Prepare data for the network.
 
@@ -83,7 +82,6 @@ def make_inputs(
         grouping: "hyperedges" or "pairs".
         links: candidate links of the network, over the agents ``known_agents``.
         known_agents: ids in training; links are matched by id, unseen agents have none.
-        cut_groups: hyperedges of ``data`` that are left out.
     """
     if data.num_features != len(mean):
         raise DataError(
@@ -95,7 +93,7 @@ def make_inputs(
     placed, rows = place_links(links, known_agents, data.node_ids)
     N = data.num_nodes
     last = data.num_times - 1
-    index = memberships(data, grouping, cut_groups)
+    index = memberships(data, grouping)
     is_last = index[0] >= last * N
     last_index = index[:, is_last] - torch.tensor([[last * N], [0]], device=index.device)
     num_edges = int(index[1].max()) + 1 if index.shape[1] > 0 else 0
@@ -110,21 +108,15 @@ def make_inputs(
     )
 
 
-def memberships(data: TemporalHypergraph, grouping: str, cut_groups: Sequence[int] = ()) -> Int[Tensor, "2 nnz"]:
+def memberships(data: TemporalHypergraph, grouping: str) -> Int[Tensor, "2 nnz"]:
     """Memberships of agents at times, row 0 ``t * N + i``, row 1 the hyperedge.
 
     Args:
         data: T times.
         grouping: "pairs" makes a hyperedge of every two agents who share one at a time.
-        cut_groups: hyperedges that are left out.
     """
     agent = data.hyperedge_index[0]
     edge = data.hyperedge_index[1]
-    retained = torch.ones(data.num_hyperedges, dtype=torch.bool, device=data.device)
-    if len(cut_groups) > 0:
-        retained[list(cut_groups)] = False
-    agent = agent[retained[edge]]
-    edge = edge[retained[edge]]
     node = data.hyperedge_time[edge] * data.num_nodes + agent
     if grouping == "hyperedges":
         return torch.stack([node, edge])

@@ -33,7 +33,6 @@ def simulate(
     samples: int,
     seed: int,
     hold: Mapping[int, Tensor] | None = None,
-    link_factors: Float[Tensor, " link"] | None = None,
 ) -> tuple[Float[Tensor, "sample horizon agent outcome"], Float[Tensor, " agent"]]:
     r"""Draw outcomes after :math:`do(h^\star)` (``eq:scm_structural`` with replaced assignments).
 
@@ -47,7 +46,6 @@ def simulate(
         samples: S.
         seed: of structures and noise.
         hold: direction :math:`h^\star` of each held agent ``[D]``, from the origin on.
-        link_factors: factor of each of ``inputs.links``; 0 cuts a link. None is 1.
 
     Returns:
         Class probabilities or means of numbers per sample and step, and the variance of
@@ -69,8 +67,6 @@ def simulate(
     total = output.total[-1]
     probability = network.probability[inputs.link_rows]
     coefficient = network.coefficient[inputs.link_rows]
-    if link_factors is not None:
-        coefficient = coefficient * link_factors.to(coefficient).unsqueeze(-1)
 
     parts = []
     for batch in torch.arange(samples).split(max(1, BATCH // max(1, N * dim))):

@@ -220,7 +220,6 @@ def inputs_for(
     network: PaperNetwork,
     data: TemporalHypergraph,
     known_agents: Sequence[Hashable],
-    cut_groups: Sequence[int] = (),
 ) -> PaperInputs:
     """Prepare data with the statistics and links of a network.
 
@@ -228,7 +227,6 @@ def inputs_for(
         network: trained, or about to be.
         data: T times.
         known_agents: ids in training.
-        cut_groups: hyperedges of ``data`` that are left out.
     """
     return make_inputs(
         data,
@@ -237,7 +235,6 @@ def inputs_for(
         grouping=network.config.grouping,
         links=network.links,
         known_agents=known_agents,
-        cut_groups=cut_groups,
     )
 
 
