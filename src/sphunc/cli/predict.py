@@ -34,7 +34,12 @@ def run(folder: Path, tables: Path | None, *, coverage: float, origin: str | Non
     frame = forecast.to_frame()
     answers = folder / "answers"
     answers.mkdir(exist_ok=True)
-    path = answers / f"forecast-{_file_name(str(forecast.target))}.csv"
+    words = [f"forecast-{forecast.target}"]
+    if coverage != opened.settings.coverage:
+        words.append(f"coverage-{coverage:g}")
+    if tables is not None:
+        words.append(f"from-{tables.name}")
+    path = answers / f"{_file_name('-'.join(words))}.csv"
     write_csv(frame, path)
     if form is Form.CSV:
         print_csv(frame)
@@ -54,7 +59,8 @@ def run(folder: Path, tables: Path | None, *, coverage: float, origin: str | Non
     print_text(f"Verdict: {opened.verdict}.")
     title = f"Forecast for {forecast.target} from {forecast.origin}, the least certain agents first"
     print_table(_for_people(frame), title=title, rows=rows)
-    print_text(f"Sets hold the outcome with {coverage:.0%} coverage; {forecast.caveat}. All columns: {path}")
+    kind = "Intervals" if forecast.numeric else "Sets"
+    print_text(f"{kind} hold the outcome with {coverage:.0%} coverage; {forecast.caveat}. All columns: {path}")
 
 
 def _for_people(frame: pl.DataFrame) -> pl.DataFrame:

@@ -95,9 +95,10 @@ class ReportValues:
 
     Args:
         model: as fitted.
-        data: the past, and outcomes after it where there are any.
+        data: the forecast is from its last time.
         interventions: titles and effects.
         run_info: how the run was made.
+        later: ``data`` and outcomes after it, for forecast quality alone; None takes ``data``.
     """
 
     def __init__(
@@ -106,11 +107,13 @@ class ReportValues:
         data: TemporalHypergraph,
         interventions: Sequence[tuple[str, Effect]],
         run_info: Mapping[str, object],
+        later: TemporalHypergraph | None = None,
     ) -> None:
         self.model = model
         self.data = data
         self.interventions = interventions
         self.run_info = run_info
+        self.later = data if later is None else later
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -123,7 +126,7 @@ class ReportValues:
     @cached_property
     def held_out(self) -> HeldOutOutcomes | None:
         """Outcomes that the model did not see."""
-        return held_out_outcomes(self.model, self.data)
+        return held_out_outcomes(self.model, self.later)
 
     @cached_property
     def quality(self) -> Table | None:
