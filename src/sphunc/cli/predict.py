@@ -65,9 +65,12 @@ def run(folder: Path, tables: Path | None, *, coverage: float, origin: str | Non
 
 def _for_people(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the columns that fit a screen, the least certain agents first."""
-    wanted = ["agent", "prediction", "confidence", "set"]
-    numbers = [name for name in frame.columns if name.startswith(("mean", "low", "high"))]
-    shown = [name for name in (*wanted, *numbers, "epistemic_scaled", "aleatoric", "total") if name in frame.columns]
+    wanted = ["agent", "prediction", "confidence", "set", "epistemic_scaled", "aleatoric", "total"]
+    numbers = [name for name in frame.columns if name.startswith(("mean", "deviation", "low", "high"))]
+    if numbers:
+        # Deviations say it in the unit of the outcome; both parts are variances.
+        wanted = ["agent", *numbers, "epistemic_scaled"]
+    shown = [name for name in wanted if name in frame.columns]
     return frame.sort(SORTED_BY, descending=True, maintain_order=True).select(shown)
 
 
