@@ -42,5 +42,6 @@ def test_earlier_origins_and_faults(command, small_run):
     code, _, err = command("predict", small_run, "--origin", 9)
     assert code == 2
     assert "'9' is not a time of the data" in err
+    assert "until_index" not in err
     code, _, err = command("predict", "nowhere")
     assert (code, err) == (2, "error: nowhere is not there; make a run with: sphunc fit TABLES --out nowhere\n")

@@ -26,7 +26,7 @@ def flags(data, **given):
 def test_flags_together_are_one_question():
     asked = flags(data(), do=["1=calm"], outcome=["2=upset"], cut_link=["1:2"], cut_group=["7"])
     assert asked.plan == Do(1, toward="calm") & Do(2, outcome="upset") & CutLink(1, 2) & CutGroup(7)
-    assert asked.name == "1=calm, 2=upset, without 1:2, without 7"
+    assert asked.name == "1=calm, outcome 2=upset, without 1:2, without 7"
     assert flags(data()) is None
 
 

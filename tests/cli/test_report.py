@@ -11,6 +11,7 @@ def test_what_the_report_is_given(command, small_run, tmp_path, monkeypatch):
     run = Run.open(small_run)
     agent, name = run.data.node_ids[1], run.data.class_names[0]
     command("intervene", small_run, "--do-outcome", f"{agent}={name}", "--seed", 5)
+    command("counterfactual", small_run, "--do-outcome", f"{agent}={name}", "--origin", 2)
     given = {}
 
     def write_report(model, data, out, **options):
@@ -22,8 +23,10 @@ def test_what_the_report_is_given(command, small_run, tmp_path, monkeypatch):
     assert code == 0
     assert f"The report is in {tmp_path / 'r.html'}" in out
     titles = [title for title, _ in given["interventions"]]
-    assert f"{agent}={name}" in titles
-    assert given["data"].same_as(run.all_data)
+    assert f"outcome {agent}={name}" in titles
+    assert f"outcome {agent}={name} (counterfactual from 2)" in titles
+    assert given["data"].same_as(run.data)
+    assert given["later"].same_as(run.all_data)
     assert set(given["run_info"]) == {"command", "settings", "data", "versions"}
     assert (given["out"], given["markdown"]) == (tmp_path / "r.html", False)
 

@@ -16,7 +16,8 @@ def test_effects_are_those_of_the_model(command, small_run):
     found = json.loads(command("intervene", *arguments, "--json")[1])["answers"][0]
     effect = run.model.intervene(sphunc.Do(agent, outcome=name), data=run.data, horizon=2, seed=1)
     assert [row["effect"] for row in found["effects"]] == effect.to_frame()["effect"].to_list()
-    kept = json.loads((small_run / "answers" / f"intervene-{agent}-{name}.json").read_text())
+    [file] = (small_run / "answers").glob(f"intervene-outcome-{agent}-{name}-from-3-2-steps-*.json")
+    kept = json.loads(file.read_text())
     assert (kept["horizon"], kept["seed"], kept["tables"]) == (2, 1, "")
     header = command("counterfactual", *arguments, "--csv")[1].splitlines()[0]
     assert header.startswith("question,agent,time,intervened")
@@ -38,3 +39,20 @@ def test_nothing_asked_and_unknown_links(command, small_run):
     code, _, err = command("intervene", small_run, "--do", f"{ids[0]}=none")
     assert code == 2
     assert "there is no class 'none'" in err
+
+
+def test_answers_to_different_questions_are_different_files(command, small_run):
+    run = Run.open(small_run)
+    target = f"{run.data.node_ids[2]}={run.data.class_names[0]}"
+    asked = [
+        ("--do", target),
+        ("--do-outcome", target),
+        ("--do", target, "--horizon", 2),
+        ("--do", target, "--origin", 2),
+        ("--do", target, "--samples", 8),
+        ("--do", target, "--seed", 7),
+    ]
+    before = set((small_run / "answers").glob("*.csv"))
+    for flags in asked:
+        assert command("intervene", small_run, *flags)[0] == 0
+    assert len(set((small_run / "answers").glob("*.csv")) - before) == len(asked)

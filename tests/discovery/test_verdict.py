@@ -40,7 +40,7 @@ def test_links_of_a_model_say_what_it_would_take_without_rows():
     text = verdict(0.0, {"detectable": 0.6}, {})
     assert "below 0.6 cannot be seen" in text
     assert "4.0 times as many times" in text
-    assert "more than 100 times" in verdict(0.0, {"detectable": 1e6}, {})
+    assert "too few times to find links" in verdict(0.0, {"detectable": 1e6}, {})
 
 
 def test_rows_are_not_claimed_where_they_are_not_known():

@@ -165,6 +165,19 @@ def test_agents_that_meet_nobody_have_no_path(neighbours):
     assert early.message.startswith("nothing acts on other agents yet")
 
 
+def test_a_cut_group_beyond_what_was_observed_is_named(build):
+    labels = torch.randint(0, 3, (4, 12), generator=torch.Generator().manual_seed(0))
+    groups = [[[*range(6)], [*range(6, 12)]]] * 4
+    for meeting, message in ((groups, "outside of what was observed (extrapolation): 6 agents"), ([[[0, 1]]], "")):
+        inputs = build.panel(torch.randn(4, 12, 2), labels, meeting, 3)
+        base = build.regression(inputs, {("neighbour outcomes", 1, 2): 2.0}, spread=0.3)
+        system = build.system(inputs, base)
+        name = system.entities.groups[0]
+        found = intervene(system, CutGroup(name), Simulation(horizon=2, samples=8, seed=0))
+        assert message in found.message
+        assert bool(message) == ("extrapolation" in found.message)
+
+
 def test_faults_are_found_before_any_work(neighbours):
     with pytest.raises(ArgumentError, match="not in the data"):
         intervene(neighbours, Do("nobody", outcome="c0"), Simulation(horizon=1, samples=8))

@@ -1,4 +1,6 @@
+import copy
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -11,16 +13,27 @@ def test_states_and_links_come_first_then_the_clearest_coefficients(
 ) -> None:
     frame = parameter_table(fitted, world_data).frame
     blocks = frame["block"].to_list()
-    count = sum(block in ("states", "links") for block in blocks)
-    assert set(blocks[:count]) == {"states", "links"}
+    count = sum(block.startswith(("states", "links")) for block in blocks)
+    assert {block.split(" ")[0] for block in blocks[:count]} == {"states", "links"}
     base = frame[count:]
     clearness = (base["estimate"] / base["standard_error"]).abs()
     assert clearness.to_list() == sorted(clearness.to_list(), reverse=True)
 
 
+def test_states_without_weight_are_marked(fitted: sphunc.SphUnc, weighted: sphunc.SphUnc) -> None:
+    without = copy.copy(fitted)
+    without.model_ = replace(fitted.model_, weight=0.0)
+    table = parameter_table(without)
+    assert table.frame["block"][0] == "states (not in the forecast)"
+    assert table.note.startswith("States have weight 0 in the forecast")
+    table = parameter_table(weighted)
+    assert table.frame["block"][0] == "states"
+    assert "weight 0" not in table.note
+
+
 def test_odds_ratios_are_exponentials(fitted: sphunc.SphUnc) -> None:
     for row in parameter_table(fitted).frame.rows(named=True):
-        if row["block"] in ("states", "links"):
+        if row["block"].startswith(("states", "links")):
             assert row["odds_ratio"] is None
         else:
             assert row["odds_ratio"] == pytest.approx(math.exp(row["estimate"]))

@@ -55,8 +55,12 @@ def test_times_as_text():
 
     data = sphunc.from_frames(features={"time": ["2026-01", "2026-02"], "agent": ["a", "a"], "f": [1, 2]})
     assert time_of(data, "2026-02-01") == dt.date(2026, 2, 1)
-    with pytest.raises(ArgumentError, match="did you mean '2026-02-01'"):
-        time_of(data, "2026-02")
+    assert time_of(data, "2026-02") == dt.date(2026, 2, 1)
+    with pytest.raises(ArgumentError, match="'2026-03' is not a time of the data"):
+        time_of(data, "2026-03")
+    days = sphunc.from_frames(features={"time": ["2026-02-01", "2026-02-02"], "agent": ["a", "a"], "f": [1, 2]})
+    with pytest.raises(ArgumentError, match="'2026-02' is not a time of the data"):
+        time_of(days, "2026-02")
 
 
 def test_a_file_that_is_not_there_is_empty(tmp_path):

@@ -415,7 +415,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (typer.Abort, KeyboardInterrupt):
         _end("stopped", verbose, INTERRUPTED)
     except (SphuncError, OSError) as error:  # OSError: a folder that cannot be made, a disk that is full
-        _end(f"error: {error}", verbose, BAD_INPUT)
+        from sphunc.cli.output import for_command_line
+
+        _end(f"error: {for_command_line(str(error))}", verbose, BAD_INPUT)
     except Exception as error:
         if hasattr(error, "format_message"):  # click's: a flag or an argument that is not right
             _end(f"error: {_usage(error)}", verbose, BAD_INPUT)

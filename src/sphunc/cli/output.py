@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,12 @@ from sphunc.runs import escape_formulas, flat_frame
 
 DIGITS = 3
 NARROWEST = 100
+SPOKEN = (
+    (r", or a position from 0 to \d+ to until_index\(i\)", ""),
+    (r": give this label, or until_index\(\d+\) for the position", "; give this label"),
+    (r"\(decimal='(.)' changes that\)", r"(--decimal \1 changes that)"),
+)
+"""What the library says in Python, and what it is on the command line."""
 """Columns of a table where no terminal says how many there are."""
 
 
@@ -50,6 +57,17 @@ def form_of(as_json: bool, as_csv: bool) -> Form:
     return Form.TEXT
 
 
+def for_command_line(sentence: str) -> str:
+    """Return a sentence of the library with flags in place of Python.
+
+    Args:
+        sentence: of an error or a warning.
+    """
+    for pattern, words in SPOKEN:
+        sentence = re.sub(pattern, words, sentence)
+    return sentence
+
+
 def say(sentence: str) -> None:
     """Print a sentence for a person, on standard error."""
     typer.echo(sentence, err=True)
@@ -73,7 +91,7 @@ def notes() -> Iterator[list[str]]:
         for sentence in str(message).splitlines():
             if sentence not in said:
                 said.append(sentence)
-                say(f"note: {sentence}")
+                say(f"note: {for_command_line(sentence)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

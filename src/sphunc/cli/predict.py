@@ -34,7 +34,12 @@ def run(folder: Path, tables: Path | None, *, coverage: float, origin: str | Non
     frame = forecast.to_frame()
     answers = folder / "answers"
     answers.mkdir(exist_ok=True)
-    path = answers / f"forecast-{_file_name(str(forecast.target))}.csv"
+    words = [f"forecast-{forecast.target}"]
+    if coverage != opened.settings.coverage:
+        words.append(f"coverage-{coverage:g}")
+    if tables is not None:
+        words.append(f"from-{tables.name}")
+    path = answers / f"{_file_name('-'.join(words))}.csv"
     write_csv(frame, path)
     if form is Form.CSV:
         print_csv(frame)
@@ -54,14 +59,18 @@ def run(folder: Path, tables: Path | None, *, coverage: float, origin: str | Non
     print_text(f"Verdict: {opened.verdict}.")
     title = f"Forecast for {forecast.target} from {forecast.origin}, the least certain agents first"
     print_table(_for_people(frame), title=title, rows=rows)
-    print_text(f"Sets hold the outcome with {coverage:.0%} coverage; {forecast.caveat}. All columns: {path}")
+    kind = "Intervals" if forecast.numeric else "Sets"
+    print_text(f"{kind} hold the outcome with {coverage:.0%} coverage; {forecast.caveat}. All columns: {path}")
 
 
 def _for_people(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the columns that fit a screen, the least certain agents first."""
-    wanted = ["agent", "prediction", "confidence", "set"]
-    numbers = [name for name in frame.columns if name.startswith(("mean", "low", "high"))]
-    shown = [name for name in (*wanted, *numbers, "epistemic_scaled", "aleatoric", "total") if name in frame.columns]
+    wanted = ["agent", "prediction", "confidence", "set", "epistemic_scaled", "aleatoric", "total"]
+    numbers = [name for name in frame.columns if name.startswith(("mean", "deviation", "low", "high"))]
+    if numbers:
+        # Deviations say it in the unit of the outcome; both parts are variances.
+        wanted = ["agent", *numbers, "epistemic_scaled"]
+    shown = [name for name in wanted if name in frame.columns]
     return frame.sort(SORTED_BY, descending=True, maintain_order=True).select(shown)
 
 

@@ -64,7 +64,9 @@ def question_of_flags(
     parts.extend(CutGroup(_known(text, groups, "--cut-group", "group")) for text in cut_group)
     if not parts:
         return None
-    words = [*do, *outcome, *(f"without {text}" for text in (*cut_link, *cut_group))]
+    held = [f"outcome {text}" for text in outcome]
+    without = [f"without {text}" for text in (*cut_link, *cut_group)]
+    words = [*do, *held, *without]
     return Question(", ".join(words), Plan(tuple(parts)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from sphunc.cli.output import notes, print_text
 from sphunc.errors import MissingExtraError
 from sphunc.interventions import Effect, from_json
 from sphunc.runs import Run, read_json, time_of
+
+KINDS = ("intervene", "counterfactual")
+"""Questions that a run keeps, by the method of the model that answers them."""
 
 
 def run(folder: Path, *, out: Path | None, markdown: bool) -> None:
@@ -28,8 +32,9 @@ def run(folder: Path, *, out: Path | None, markdown: bool) -> None:
     with notes():
         write_report(
             opened.model,
-            opened.all_data,
+            opened.data,
             path,
+            later=opened.all_data,
             interventions=_asked(opened),
             run_info=_how_it_was_made(opened),
             markdown=markdown,
@@ -38,22 +43,35 @@ def run(folder: Path, *, out: Path | None, markdown: bool) -> None:
 
 
 def _asked(run: Run) -> list[tuple[str, Effect]]:
-    """Return the interventions that the run was asked about on its own data, answered again."""
+    """Return what the run was asked on its own data, answered again."""
     answered = []
-    for path in sorted((run.folder / "answers").glob("intervene-*.json")):
+    for path in sorted((run.folder / "answers").glob("*.json")):
         document = read_json(path)
-        if document["tables"]:
+        kind = document.get("kind")
+        if kind not in KINDS or document["tables"]:
             continue
-        effect = run.model.intervene(
+        title = document["name"]
+        data = run.data
+        if kind == "counterfactual":
+            title = f"{title} (counterfactual from {document['origin']})"
+            data = run.all_data
+        ask = getattr(run.model, kind)
+        effect = ask(
             *from_json(document["plan"]),
-            data=run.data,
-            origin=time_of(run.data, document["origin"]),
+            data=data,
+            origin=time_of(data, document["origin"]),
             horizon=document["horizon"],
             samples=document["samples"],
             seed=document["seed"],
         )
-        answered.append((document["name"], effect))
-    return answered
+        answered.append((title, effect))
+    titles = Counter(title for title, _ in answered)
+    return [(_told_apart(title, effect) if titles[title] > 1 else title, effect) for title, effect in answered]
+
+
+def _told_apart(title: str, effect: Effect) -> str:
+    """Return a title that also says from when to when, and with which simulation."""
+    return f"{title} ({effect.origin} to {effect.times[-1]}, {len(effect.samples)} samples, seed {effect.seed})"
 
 
 def _how_it_was_made(run: Run) -> dict[str, str]:

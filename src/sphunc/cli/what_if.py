@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +17,8 @@ from sphunc.interventions import Effect
 from sphunc.runs import Run, time_of, write_csv, write_json
 
 LONGEST_NAME = 60
+DIGEST = 6
+"""Digits at the end of a file name, by which questions differ that read alike."""
 
 
 def run(
@@ -123,9 +127,6 @@ def _keep(run: Run, asked: str, question: Question, effect: Effect, tables: str)
     """Write the effect as CSV, and the interventions as JSON, from which they are asked again."""
     folder = run.folder / "answers"
     folder.mkdir(exist_ok=True)
-    words = re.sub(r"[^\w.-]+", "-", question.name).strip("-")[:LONGEST_NAME]
-    path = folder / f"{asked}-{words or 'question'}.csv"
-    write_csv(effect.to_frame(), path)
     document = {
         "kind": asked,
         "name": question.name,
@@ -136,5 +137,19 @@ def _keep(run: Run, asked: str, question: Question, effect: Effect, tables: str)
         "seed": effect.seed,
         "tables": tables,
     }
+    path = folder / f"{_file_name(document)}.csv"
+    write_csv(effect.to_frame(), path)
     write_json(path.with_suffix(".json"), document)
     return path
+
+
+def _file_name(document: dict[str, Any]) -> str:
+    """Name an answer by its question: title, origin and steps, then digits that differ where anything else does."""
+    digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:DIGEST]
+    steps = f"{document['horizon']}-step{'s' * (document['horizon'] != 1)}"
+    title = _plain_name(document["name"])[:LONGEST_NAME] or "question"
+    return f"{document['kind']}-{title}-from-{_plain_name(document['origin'])}-{steps}-{digest}"
+
+
+def _plain_name(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text).strip("-")

@@ -101,6 +101,8 @@ def _nothing_found(fit: Diagnostics) -> str:
     factor = (detectable / TYPICAL_EFFECT) ** 2
     if factor <= 1:
         return f"no link stands out: with these data a link of coefficient {TYPICAL_EFFECT} would have been seen"
+    if factor > MOST_TIMES:
+        return f"no link stands out: too few times to find links of coefficient {TYPICAL_EFFECT}"
     wanted = f"observe {_amount(factor)} times as many times"
     have = fit.get("rows_per_target")
     if have is None:

@@ -53,7 +53,8 @@ class Effect:
         coupling: of a counterfactual, by what its noise was abducted; empty for an intervention.
         observed: of a counterfactual, True where the factual outcome was observed ``[H, N]``.
         outcome_names: M names, for numbers; empty if they have none.
-        message: one sentence where the fit gives no influence to act through; else empty.
+        message: one sentence where the fit gives no influence to act through, or where the
+            intervention lies outside of what was observed; else empty.
     """
 
     plan: Plan

@@ -230,7 +230,7 @@ def _observed(origin: Origin, horizon: int) -> Tensor:
 
 
 def describe_paths(origin: Origin, plan: Plan, simulator: Simulator) -> str:
-    """One sentence where there is nothing that interventions could act through; else empty.
+    """One sentence where interventions have nothing to act through or go beyond what was observed; else empty.
 
     Args:
         origin: with the model.
@@ -251,4 +251,36 @@ def describe_paths(origin: Origin, plan: Plan, simulator: Simulator) -> str:
         if bool(intervened.any()) and not bool(simulator.affected[:-1].any()):
             return "nothing acts on other agents yet: what is set acts on them one step later; simulate further"
         return "the data show no influence to act through: no link and no shared group leads to other agents"
-    return ""
+    return describe_extrapolation(origin, simulator)
+
+
+def describe_extrapolation(origin: Origin, simulator: Simulator) -> str:
+    """One sentence where cut groups leave agents without any, though no agent was ever observed so; else empty.
+
+    Args:
+        origin: with what was observed.
+        simulator: with the groups that are cut.
+    """
+    left: set[int] = set()
+    for step, acting in enumerate(simulator.interventions.steps):
+        cut = origin.positions_at(step, acting.groups_cut)
+        if len(cut):
+            groups = origin.groups(step)
+            remaining = groups.without(cut.to(groups.group.device))
+            left |= set(groups.agent.tolist()) - set(remaining.agent.tolist())
+    if not left or bool(_observed_without_group(origin).any()):
+        return ""
+    return (
+        f"this lies outside of what was observed (extrapolation): {len(left):,} agents are left without a group, and "
+        "no agent was ever observed without one"
+    )
+
+
+def _observed_without_group(origin: Origin) -> Tensor:
+    """True where an agent was observed at a time up to the origin, and was in no group then ``[time, agent]``."""
+    inputs = origin.inputs.until(origin.time)
+    alone = torch.ones(inputs.num_times, inputs.num_agents, dtype=torch.bool)
+    for time, groups in enumerate(inputs.groups):
+        alone[time, groups.agent.cpu()] = False
+    observed = inputs.y_mask | inputs.x_mask.any(-1)
+    return alone & observed.cpu()

@@ -24,6 +24,7 @@ NOTE = (
     "Little known: the largest epistemic part, which observing them would lower. Acts on many: the largest sum of "
     "link strengths times probabilities. Epistemic is between 0 (state known) and 1 (nothing known)."
 )
+DEVIATIONS = "Aleatoric and total are standard deviations in the unit of the outcome."
 
 
 def agents_to_look_at(
@@ -55,6 +56,7 @@ def agents_to_look_at(
         if agent in place:
             reasons.setdefault(place[agent], []).append(text)
     ids = id_column(forecast.agents)
+    aleatoric, total = shown_uncertainty(forecast)
     rows: list[dict[str, Any]] = []
     for agent, texts in reasons.items():
         rows.append(
@@ -64,11 +66,26 @@ def agents_to_look_at(
                 "last_outcome": _shown(last[agent], forecast) if bool(has_last[agent]) else None,
                 "forecast": _forecast(forecast, agent),
                 "epistemic": float(forecast.epistemic_scaled[agent]),
-                "aleatoric": float(forecast.aleatoric[agent]),
-                "total": float(forecast.total[agent]),
+                "aleatoric": float(aleatoric[agent]),
+                "total": float(total[agent]),
             }
         )
-    return Table(TITLE, pl.DataFrame(rows, strict=False), NOTE)
+    note = f"{NOTE} {DEVIATIONS}" if forecast.numeric else NOTE
+    return Table(TITLE, pl.DataFrame(rows, strict=False), note)
+
+
+def shown_uncertainty(forecast: Forecast) -> tuple[Float[Tensor, " agent"], Float[Tensor, " agent"]]:
+    """Aleatoric part and total as they are shown: of numbers as deviations in the unit of the outcome.
+
+    Their total is the deviation of the predictive distribution, and no part is larger.
+
+    Args:
+        forecast: of all agents.
+    """
+    if forecast.variance is None:
+        return forecast.aleatoric, forecast.total
+    total = forecast.variance.double().mean(-1).sqrt()
+    return torch.minimum(forecast.aleatoric.double().sqrt(), total), total
 
 
 def last_outcomes(data: TemporalHypergraph) -> tuple[Tensor, Tensor]:

@@ -41,6 +41,7 @@ def write_report(
     out: str | os.PathLike[str],
     *,
     interventions: Interventions = (),
+    later: TemporalHypergraph | None = None,
     run_info: Mapping[str, object] | None = None,
     markdown: bool = False,
 ) -> Path:
@@ -51,9 +52,10 @@ def write_report(
 
     Args:
         model: as fitted.
-        data: the past, and outcomes after it where there are any.
+        data: the forecast is from its last time; outcomes after the training data say how good forecasts are.
         out: the file; or a folder, which gets ``report.html`` or ``report.md``.
         interventions: effects, or pairs of a title and an effect.
+        later: ``data`` and outcomes after it, which say how good forecasts are and serve for nothing else.
         run_info: how the run was made, such as ``{"command": "sphunc fit ..."}``; ``title`` becomes the heading.
         markdown: write Markdown in place of HTML; figures are told in words.
 
@@ -66,10 +68,12 @@ def write_report(
     """
     check_fitted("write_report", model)
     check_data("write_report", data)
+    if later is not None:
+        check_data("write_report", later)
     information = dict(run_info or {})
     title = str(information.pop("title", TITLE))
     path = _path(out, "report.md" if markdown else "report.html")
-    sections = all_sections(ReportValues(model, data, titled(interventions), information))
+    sections = all_sections(ReportValues(model, data, titled(interventions), information, later))
     text = to_markdown(title, sections) if markdown else to_html(title, sections)
     path.write_text(text, encoding="utf-8")
     return path

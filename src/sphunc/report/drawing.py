@@ -26,6 +26,8 @@ LABEL_LENGTH = 28
 LETTER = 6.4
 """Width of a letter, about."""
 LAYOUT_ROUNDS = 300
+UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+"""Letters behind large numbers."""
 
 Number = float | int
 Scale = Callable[[Number], float]
@@ -434,31 +436,67 @@ def _box(x: Number, y: Number, width: Number, height: Number, kind: str) -> str:
     return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(0.5, width):.1f}" height="{height:.1f}"/>'
 
 
-def _tick_label(value: Number) -> str:
+def tick_labels(values: Sequence[Number]) -> list[str]:
+    """Short texts of the ticks of an axis, which differ where the ticks do.
+
+    Args:
+        values: of the ticks.
+
+    Example:
+        >>> tick_labels([-500_000, 0, 500_000, 1_000_000])
+        ['-500k', '0', '500k', '1.0M']
+    """
+    for figures in range(2, 12):
+        labels = [_tick_label(value, figures) for value in values]
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def _tick_label(value: Number, figures: int) -> str:
     if value == 0:
         return "0"
-    if abs(value) >= 10_000 or abs(value) < 0.001:
+    size = abs(value)
+    if size < 0.001 or size >= 1e15:
         return display(float(value))
+    for unit, letter in UNITS:
+        if size >= 10 * unit or size >= unit >= 1e6:
+            number = value / unit
+            decimals = max(0, figures - 1 - math.floor(math.log10(abs(number))))
+            return f"{number:,.{decimals}f}{letter}"
     return f"{value:,.6g}"
 
 
 def _horizontal_axis(x: Scale, bottom: Number, top: Number, height: Number, label: str) -> list[str]:
     parts = [_line(x(bottom), height, x(top), height, "axis")]
-    for value in ticks(bottom, top):
+    places = ticks(bottom, top)
+    labels = tick_labels(places)
+    widest = LETTER * max((len(one) for one in labels), default=1) + 8
+    apart = x(places[1]) - x(places[0]) if len(places) > 1 else widest
+    every = max(1, math.ceil(widest / apart))
+    for k, (value, text) in enumerate(zip(places, labels, strict=True)):
         parts.append(_line(x(value), height, x(value), height + 4, "axis"))
-        parts.append(_text(x(value), height + 17, _tick_label(value), "middle"))
-    middle = (x(bottom) + x(top)) / 2
+        if k % every == 0:
+            parts.append(_text(_inside(x(value), text), height + 17, text, "middle"))
+    middle = _inside((x(bottom) + x(top)) / 2, label)
     parts.append(
         f'<text class="label" x="{middle:.1f}" y="{height + 35:.1f}" text-anchor="middle">{html.escape(label)}</text>'
     )
     return parts
 
 
+def _inside(middle: Number, text: str) -> float:
+    """Middle of a text, moved so that all of it is on the canvas."""
+    half = 0.5 * LETTER * len(text)
+    return min(max(middle, half), max(WIDTH - half, 0.5 * WIDTH))
+
+
 def _vertical_axis(y: Scale, bottom: Number, top: Number, left: Number, right: Number = WIDTH - 6) -> list[str]:
     parts = []
-    for value in ticks(bottom, top, 4):
+    places = ticks(bottom, top, 4)
+    for value, text in zip(places, tick_labels(places), strict=True):
         parts.append(_line(left, y(value), right, y(value), "grid"))
-        parts.append(_text(left - 5, y(value) + 4, _tick_label(value), "end"))
+        parts.append(_text(left - 5, y(value) + 4, text, "end"))
     return parts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -24,6 +25,11 @@ NUMBER_NOTE = (
 STATE_NOTE = (
     "States: geometric means over agents or axes, errors from the marginal likelihood of the features, clustered by "
     "agent, with links held fixed. Links: over structures drawn from the posterior. "
+)
+UNUSED = " (not in the forecast)"
+UNUSED_NOTE = (
+    "States have weight 0 in the forecast: it is that of the base alone, and rows marked as not in the forecast "
+    "describe features only; neither forecasts nor effects rest on them. "
 )
 NONE_NOTE = "The paper's model is a network; its weights have no meaning one by one."
 SCHEMA = {
@@ -61,6 +67,9 @@ def parameter_table(model: SphUnc, data: TemporalHypergraph | None = None) -> Ta
     note = NUMBER_NOTE if model.schema_.numeric else CLASS_NOTE
     if of_states:
         note = note + STATE_NOTE
+    if of_states and learned.weight == 0:
+        of_states = [replace(one, block=f"{one.block}{UNUSED}") for one in of_states]
+        note = UNUSED_NOTE + note
     return Table("Parameters", _frame([*of_states, *of_base]), note.strip())
 
 

@@ -19,7 +19,7 @@ from sphunc.estimator import SphUnc
 from sphunc.forecasting import Forecast, align
 from sphunc.hypergraph import Summary, TemporalHypergraph, summarise, suspicions
 from sphunc.interventions import Effect
-from sphunc.report.agents import agents_to_look_at, found_graph
+from sphunc.report.agents import DEVIATIONS, agents_to_look_at, found_graph, shown_uncertainty
 from sphunc.report.change import change_over_time
 from sphunc.report.checks import default_model
 from sphunc.report.convergence import convergence
@@ -95,9 +95,10 @@ class ReportValues:
 
     Args:
         model: as fitted.
-        data: the past, and outcomes after it where there are any.
+        data: the forecast is from its last time.
         interventions: titles and effects.
         run_info: how the run was made.
+        later: ``data`` and outcomes after it, for forecast quality alone; None takes ``data``.
     """
 
     def __init__(
@@ -106,11 +107,13 @@ class ReportValues:
         data: TemporalHypergraph,
         interventions: Sequence[tuple[str, Effect]],
         run_info: Mapping[str, object],
+        later: TemporalHypergraph | None = None,
     ) -> None:
         self.model = model
         self.data = data
         self.interventions = interventions
         self.run_info = run_info
+        self.later = data if later is None else later
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -123,7 +126,7 @@ class ReportValues:
     @cached_property
     def held_out(self) -> HeldOutOutcomes | None:
         """Outcomes that the model did not see."""
-        return held_out_outcomes(self.model, self.data)
+        return held_out_outcomes(self.model, self.later)
 
     @cached_property
     def quality(self) -> Table | None:
@@ -190,7 +193,9 @@ def _quality_sentence(quality: Table, is_numeric: bool) -> str:
     rows = {row["measure"]: row for row in quality.frame.rows(named=True)}
     measure = "accuracy"
     simple = "class_frequencies"
+    guess = "frequencies"
     if is_numeric:
+        guess = "mean so far"
         measure = next(iter(rows))
         simple = "mean_so_far"
     row = rows[measure]
@@ -199,19 +204,21 @@ def _quality_sentence(quality: Table, is_numeric: bool) -> str:
         interval = f" ({display(row['low'])} to {display(row['high'])})"
     return (
         f"On outcomes that the model did not see, {measure} is {display(row['model'])}{interval}; without a model "
-        f"{display(row[simple])} (frequencies) and {display(row['last_outcome'])} (last outcome)."
+        f"{display(row[simple])} ({guess}) and {display(row['last_outcome'])} (last outcome)."
     )
 
 
 def _effect_sentence(title: str, effect: Effect) -> str:
     name = f"{title[:1].upper()}{title[1:]}"
     others = effect.top_affected(1) if bool((~effect.intervened).any()) else None
-    if effect.message:
+    acts = others is not None and len(others) > 0 and others["effect"][0] > SMALLEST_EFFECT
+    if effect.message and not acts:
         return f"{name}: {effect.message}."
     if others is None or not len(others):
         return f"{name}: nobody else could be affected."
     row = others.row(0, named=True)
-    return f"{name}: the largest effect on anybody else is {display(row['effect'])}, on {row['agent']}."
+    text = f"{name}: the largest effect on anybody else is {display(row['effect'])}, on {row['agent']}."
+    return f"{text} {sentence(effect.message)}" if effect.message else text
 
 
 def asked(values: ReportValues) -> Section:
@@ -342,12 +349,14 @@ def uncertainty(values: ReportValues) -> Section:
     """The parts of uncertainty over agents, and the forecast in full."""
     forecast = values.forecast
     epistemic = forecast.epistemic_scaled.double()
-    total = forecast.total.double()
-    aleatoric = forecast.aleatoric.double()
+    aleatoric, total = (one.double() for one in shown_uncertainty(forecast))
+    meaning = "estimates the squared error of the forecast"
+    if forecast.numeric:
+        meaning = f"is the spread of the forecast. {DEVIATIONS.rstrip('.')}"
     texts = (
         "Epistemic: what is not known of an agent's state, from 0 (known) to 1 (nothing known). More observations of "
         "the agent lower it. Aleatoric: what would be left if states and parameters were known; nothing lowers it. "
-        "Total joins both, and estimates the squared error of the forecast."
+        f"Total joins both, and {meaning}."
     )
     blocks: list[Block] = [texts]
     rows = []
@@ -388,6 +397,10 @@ def forecast_table(forecast: Forecast) -> Table:
     """
     frame = forecast.to_frame()
     note = "All agents; the order is that of the data."
+    if forecast.numeric:
+        aleatoric, total = (pl.Series(one.tolist()) for one in shown_uncertainty(forecast))
+        frame = frame.with_columns(aleatoric.alias("aleatoric"), total.alias("total"))
+        note += f" {DEVIATIONS}"
     if len(forecast.scores):
         sets = forecast.prediction_set(COVERAGE)
         if forecast.numeric:

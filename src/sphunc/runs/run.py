@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
@@ -44,6 +45,7 @@ OWN_ENTRIES = (
     "versions.json",
 )
 """What stands in the folder of a run."""
+YEAR_MONTH = re.compile(r"\d{4}-\d{2}")
 
 
 @dataclass(frozen=True)
@@ -239,12 +241,16 @@ def time_of(data: TemporalHypergraph, text: str) -> object:
 
     Args:
         data: has the times.
-        text: "5", "2026-01-31" or "2026-01-31T12:00:00".
+        text: "5", "2026-01-31" or "2026-01-31T12:00:00"; "2026-01" where one time alone is in that month.
     """
     labels = {str(time): time for time in data.times}
     labels |= {time.isoformat(): time for time in data.times if isinstance(time, date)}
     if text in labels:
         return labels[text]
+    if YEAR_MONTH.fullmatch(text):
+        within = [time for time in data.times if isinstance(time, date) and time.isoformat().startswith(text)]
+        if len(within) == 1:
+            return within[0]
     return data.times[data.time_index(text)]
 
 
