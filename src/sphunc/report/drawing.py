@@ -25,6 +25,8 @@ LABEL_LENGTH = 28
 LETTER = 6.4
 """Width of a letter, about."""
 LAYOUT_ROUNDS = 300
+MOST_FIGURES = 12
+"""Figures of a tick label, at most."""
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 """Letters behind large numbers."""
 
@@ -457,11 +459,11 @@ def tick_labels(values: Sequence[Number]) -> list[str]:
         >>> tick_labels([-500_000, 0, 500_000, 1_000_000])
         ['-500k', '0', '500k', '1.0M']
     """
-    for figures in range(2, 12):
+    for figures in range(2, MOST_FIGURES):
         labels = [_tick_label(value, figures) for value in values]
         if len(set(labels)) == len(labels):
-            break
-    return labels
+            return labels
+    return [_tick_label(value, MOST_FIGURES) for value in values]
 
 
 def _tick_label(value: Number, figures: int) -> str:
