@@ -25,6 +25,8 @@ LABEL_LENGTH = 28
 LETTER = 6.4
 """Width of a letter, about."""
 LAYOUT_ROUNDS = 300
+ALIKE = 1e-6
+"""Relative range below which values are drawn as alike."""
 MOST_FIGURES = 12
 """Figures of a tick label, at most."""
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
@@ -415,8 +417,9 @@ def _range(values: Sequence[Number]) -> tuple[float, float]:
         return 0.0, 1.0
     low = min(finite)
     high = max(finite)
-    if high - low < 1e-9 * max(1.0, abs(high)):
-        return low - 0.5, high + 0.5
+    if high - low < ALIKE * max(1.0, abs(high)):
+        room = max(0.5, 0.1 * abs(high))
+        return low - room, high + room
     pad = 0.04 * (high - low)
     return low - pad, high + pad
 
