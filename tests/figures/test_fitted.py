@@ -22,7 +22,9 @@ def model(world: sphunc.World) -> sphunc.SphUnc:
 def test_later_outcomes_give_the_figures_of_forecasts(world: sphunc.World, model: sphunc.SphUnc) -> None:
     drawn = {figure.name for figure in draw_fitted(model, world.data)}
     wanted = {"kappa-histogram", "kappa-box", "reliability", "risk-coverage", "uncertainty", "epistemic-error"}
-    assert wanted | {"link-calibration", "effects"} <= drawn
+    assert wanted | {"link-calibration"} <= drawn
+    # States have no weight in the forecast: setting one has no effect to be drawn.
+    assert not {"effects", "intervention-strength"} & drawn
 
 
 def test_without_later_outcomes_there_is_no_reliability(world: sphunc.World, model: sphunc.SphUnc) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sphunc.report import drawing
-from sphunc.report.drawing import Figure
+from sphunc.report.drawing import Figure, tick_labels
 
 NAME = '<script>&"x"'
 FIGURES = {
@@ -87,3 +87,9 @@ def test_ticks_are_round_and_inside(low: float, high: float) -> None:
     assert low <= min(found)
     assert max(found) <= high * (1 + 1e-9)
     assert np.allclose(np.diff(found), found[1] - found[0])
+
+
+def test_ticks_of_large_numbers_are_short_and_differ() -> None:
+    assert tick_labels([-1e6, 0, 1e6]) == ["-1.0M", "0", "1.0M"]
+    assert tick_labels([1_019_000.0, 1_020_000.0]) == ["1.019M", "1.020M"]
+    assert tick_labels([0.0, 0.2, 12.0]) == ["0", "0.2", "12"]

@@ -43,9 +43,8 @@ def run(folder: Path, tables: Path | None, *, coverage: float, form: Form) -> No
         print_json({"verdict": opened.verdict, **document})
         return
     print_text(f"Verdict of the fit: {opened.verdict}.")
-    print_table(
-        found.scores, title=f"{found.outcomes:,} outcomes later than the fit (lower is better but for accuracy)"
-    )
+    better = "lower is better but for accuracy" if "accuracy" in found.scores.columns else "lower is better"
+    print_table(found.scores, title=f"{found.outcomes:,} outcomes later than the fit ({better})")
     print_table(found.by_time, title=f"SphUnc by time; coverage should be {coverage:g}")
     if found.calibration:
         print_text(f"Calibration: {found.calibration}.")

@@ -90,6 +90,8 @@ def show(run: Run, form: Form) -> None:
     print_table(run.comparison, title="Held-out negative log-likelihood (nats; lower is better)")
     target = run.forecast.target
     print_text(f"Links: {run.metrics['links']['verdict']}.")
+    for note in run.metrics["links"].get("notes", ()):
+        print_text(f"Note: {note}")
     print_text(f"The run is in {run.folder}; the forecast for {target} is in forecast.csv.")
     print_text(f"Next: sphunc predict {run.folder} · sphunc influence {run.folder} · sphunc report {run.folder}")
 

@@ -154,7 +154,9 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         if math.isnan(value):
             return "–"
-        return f"{value:.{DIGITS}f}" if abs(value) < 1e5 else f"{value:.4g}"
+        if abs(value) < 1e5:
+            return f"{value:.{DIGITS}f}"
+        return f"{value:,.0f}" if abs(value) < 1e12 else f"{value:.4g}"
     return str(value)
 
 

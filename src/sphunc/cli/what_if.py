@@ -17,6 +17,8 @@ from sphunc.interventions import Effect
 from sphunc.runs import Run, time_of, write_csv, write_json
 
 LONGEST_NAME = 60
+SMALLEST_EFFECT = 1e-6
+"""Effects below are rounding."""
 DIGEST = 6
 """Digits at the end of a file name, by which questions differ that read alike."""
 
@@ -104,8 +106,11 @@ def _print(answered: Sequence[tuple[Question, Effect, Path]], form: Form, rows: 
             print_text(f"{effect.message}.")
         columns = ["agent", "effect", "most_changed", "from", "to", "low", "high", "error"]
         affected = effect.top_affected(rows)
-        title = "Largest effects on others (low, high: 90 % interval of to - from; error: of the simulation)"
-        print_table(affected.select([name for name in columns if name in affected.columns]), title=title)
+        if affected.height and affected["effect"][0] > SMALLEST_EFFECT:
+            title = "Largest effects on others (low, high: 90 % interval of to - from; error: of the simulation)"
+            print_table(affected.select([name for name in columns if name in affected.columns]), title=title)
+        elif affected.height and not effect.message:
+            print_text("It changes the forecast of no other agent.")
         print_text(f"All agents, steps and entropies: {path}")
 
 

@@ -34,6 +34,8 @@ STEPS = 2
 """Steps after the origin: an outcome that is held acts on others at the second."""
 SAMPLES = 100
 """S, Monte Carlo samples of an intervention."""
+SMALLEST_EFFECT = 1e-6
+"""Effects below are rounding; without larger ones their figures are left out."""
 EXPECTED_LINKS = 0.5
 """Probability above which a link is drawn."""
 
@@ -137,15 +139,18 @@ def _influence_figures(model: SphUnc, data: TemporalHypergraph, seed: int) -> It
     if source is None:
         return
     toward = data.class_names[0]
+    plan = Do(source, outcome=toward)
+    if model.dim_:
+        plan = Do(source, toward=toward)
+    effect = model.intervene(plan, data=data, horizon=STEPS, samples=SAMPLES, seed=seed)
+    others = effect.size[~effect.intervened]
+    if not bool((others > SMALLEST_EFFECT).any()):
+        return
     if model.dim_:
         sweeps = strength_of(model, data, graph, source, toward, seed)
         figure, axes = new_figure()
         axes[0].set_title(f"{source} turned toward {toward}")
         yield Drawn("intervention-strength", figure, draw_strength(axes[0], sweeps))
-    plan = Do(source, outcome=toward)
-    if model.dim_:
-        plan = Do(source, toward=toward)
-    effect = model.intervene(plan, data=data, horizon=STEPS, samples=SAMPLES, seed=seed)
     figure, axes = new_figure(height=3.2)
     table = effect_rows(effect, toward, MOST_EFFECTS)
     axes[0].set_title(f"{source} held at {toward}: P({toward}) of others after {STEPS} steps")

@@ -198,7 +198,8 @@ class Effect:
         """Agents on whom the effect at the target is largest, the intervened ones left out.
 
         ``from`` and ``to`` are probability or mean of the outcome that changes most, ``error``,
-        ``low`` and ``high`` belong to its difference.
+        ``low`` and ``high`` belong to its difference. Of two classes it is always the second, so
+        that rows can be compared.
 
         Args:
             count: of agents, at most.
@@ -208,6 +209,8 @@ class Effect:
         size = torch.where(self.intervened, -1.0, self.size)
         order = torch.argsort(size, descending=True, stable=True)[: min(count, others)]
         most = self.difference[order].abs().argmax(-1)
+        if len(self.class_names) == 2:
+            most = torch.ones_like(most)
         ids = id_column(self.agents)
         columns: dict[str, Any] = {
             "agent": [ids[i] for i in order.tolist()],

@@ -26,6 +26,10 @@ LABEL_LENGTH = 28
 LETTER = 6.4
 """Width of a letter, about."""
 LAYOUT_ROUNDS = 300
+ALIKE = 1e-6
+"""Relative range below which values are drawn as alike."""
+MOST_FIGURES = 12
+"""Figures of a tick label, at most."""
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 """Letters behind large numbers."""
 
@@ -402,8 +406,9 @@ def _range(values: Sequence[Number]) -> tuple[float, float]:
         return 0.0, 1.0
     low = min(finite)
     high = max(finite)
-    if high - low < 1e-9 * max(1.0, abs(high)):
-        return low - 0.5, high + 0.5
+    if high - low < ALIKE * max(1.0, abs(high)):
+        room = max(0.5, 0.1 * abs(high))
+        return low - room, high + room
     pad = 0.04 * (high - low)
     return low - pad, high + pad
 
@@ -446,11 +451,11 @@ def tick_labels(values: Sequence[Number]) -> list[str]:
         >>> tick_labels([-500_000, 0, 500_000, 1_000_000])
         ['-500k', '0', '500k', '1.0M']
     """
-    for figures in range(2, 12):
+    for figures in range(2, MOST_FIGURES):
         labels = [_tick_label(value, figures) for value in values]
         if len(set(labels)) == len(labels):
-            break
-    return labels
+            return labels
+    return [_tick_label(value, MOST_FIGURES) for value in values]
 
 
 def _tick_label(value: Number, figures: int) -> str:

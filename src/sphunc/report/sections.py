@@ -428,7 +428,10 @@ def influence(values: ReportValues) -> Section:
     if graph is None:
         table = influence_table(values.model, values.data)
         return Section("influence", "Who influences whom", (sentence(table.note),))
-    blocks: list[Block] = [sentence(graph.verdict), graph.assumptions]
+    blocks: list[Block] = [sentence(graph.verdict)]
+    if graph.notes:
+        blocks.append(Bullets(tuple(sentence(note) for note in graph.notes)))
+    blocks.append(graph.assumptions)
     top = graph.top(DRAWN_LINKS)
     if len(top):
         blocks.append(link_figure(top))

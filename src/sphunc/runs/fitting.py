@@ -138,7 +138,12 @@ def _write_links(run: Run, model: SphUnc) -> dict[str, Any]:
     except ArgumentError as error:
         return {"candidates": 0, "verdict": str(error), "confidence": 0.0}
     write_csv(graph.to_frame(), run.folder / "influence.csv")
-    return {"candidates": graph.links.shape[1], "verdict": graph.verdict, "confidence": graph.confidence}
+    return {
+        "candidates": graph.links.shape[1],
+        "verdict": graph.verdict,
+        "confidence": graph.confidence,
+        "notes": list(graph.notes),
+    }
 
 
 def _begin(
