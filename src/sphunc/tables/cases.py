@@ -19,7 +19,7 @@ from sphunc.worlds import simulate
 
 AGENTS = 150
 TIMES = 12
-NOISE = 3.0
+NOISE = 4.0
 """Standard deviation that is added to the features of one modality, in units of their own."""
 SEED = 11
 
