@@ -99,7 +99,7 @@ def test_failed_cell_is_one_line_and_exit_code_1(invoke) -> None:
     assert "Note: logistic is not shown for snare: 2 of its 2 cells failed." in result.stdout
 
 
-def test_what_failed_and_what_waits_are_told_apart(invoke) -> None:
+def test_what_failed_and_what_waits_are_distinct_titles(invoke) -> None:
     stopped = invoke("small.toml", text=TEXT.replace('"majority"', WILD), stop_after=3)
     assert "2 of 8 cells are in results/small/results.parquet. Failed cells: 1. Mend what FAILED says" in stopped.stderr
     assert "Run the same command to measure the other 5." in stopped.stderr

@@ -104,7 +104,7 @@ def test_no_test_has_a_star_where_seeds_are_too_few_to_show_anything(seeds: int)
     assert "•" in text
 
 
-def test_star_and_best_are_told_apart_in_words() -> None:
+def test_star_and_best_are_distinct_titles_in_words() -> None:
     text = " ".join(printed(sure(8)).split())
     assert "p<0.001*" in text
     assert "* p below 0.05, on worlds and with enough seeds: a difference that is shown." in text

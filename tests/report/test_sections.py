@@ -80,7 +80,7 @@ def test_no_links_are_explained(values: ReportValues) -> None:
     assert texts(influence(values)).startswith("No influence could be learned")
 
 
-def test_drawing_keeps_to_agents_that_can_be_told_apart() -> None:
+def test_drawing_keeps_to_agents_that_can_be_distinct_titles() -> None:
     top = pl.DataFrame(
         {
             "source": [f"s{k}" for k in range(40)],

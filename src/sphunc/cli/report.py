@@ -66,10 +66,10 @@ def _asked(run: Run) -> list[tuple[str, Effect]]:
         )
         answered.append((title, effect))
     titles = Counter(title for title, _ in answered)
-    return [(_told_apart(title, effect) if titles[title] > 1 else title, effect) for title, effect in answered]
+    return [(_distinct_titles(title, effect) if titles[title] > 1 else title, effect) for title, effect in answered]
 
 
-def _told_apart(title: str, effect: Effect) -> str:
+def _distinct_titles(title: str, effect: Effect) -> str:
     """Return a title that also says from when to when, and with which simulation."""
     return f"{title} ({effect.origin} to {effect.times[-1]}, {len(effect.samples)} samples, seed {effect.seed})"
 
