@@ -407,8 +407,8 @@ def _range(values: Sequence[Number]) -> tuple[float, float]:
     low = min(finite)
     high = max(finite)
     if high - low < ALIKE * max(1.0, abs(high)):
-        room = max(0.5, 0.1 * abs(high))
-        return low - room, high + room
+        available = max(0.5, 0.1 * abs(high))
+        return low - available, high + available
     pad = 0.04 * (high - low)
     return low - pad, high + pad
 
