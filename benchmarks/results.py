@@ -43,7 +43,8 @@ HEAD = """# Results
 This page is written by `benchmarks/results.py` from the file that `benchmarks/golden.py` writes
 (`make bench-golden ARGS="--out golden.json"`). Every system forecasts the same outcomes one step ahead, from the same
 information: features, last outcomes, own history, co-members' means, level and trend. Regression and boosting choose
-penalties, trees, blocks of columns and temperature on rolling origins of the training data.
+penalties, trees, blocks of columns and temperature on rolling origins of the training data. Draws and seeds 0 and 1,
+and the real sets, were looked at while the model was made.
 
 - **NLL**: mean negative log-likelihood of held-out outcomes, in nats; the lowest of a set is in bold. Numbers have
   densities, so that their NLL may be negative. The other systems have normal densities; that of SphUnc may have
