@@ -58,7 +58,6 @@ from sphunc.evaluation.significance import (
     holm,
     paired_t,
     smallest_wilcoxon_p,
-    t_interval,
     wilcoxon,
     wilcoxon_limit,
 )
@@ -119,7 +118,6 @@ __all__ = [
     "risk_coverage",
     "smallest_wilcoxon_p",
     "smooth_ece",
-    "t_interval",
     "total_variation",
     "wilcoxon",
     "wilcoxon_limit",

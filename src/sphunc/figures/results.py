@@ -11,8 +11,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from sphunc._typing import Bool, Float
-from sphunc.evaluation import t_interval
-from sphunc.evaluation.benchmark import ORACLE, Store
+from sphunc.evaluation.benchmark import ORACLE, Store, standing
 from sphunc.figures.comparison import draw_ablation, draw_cost, draw_dropout
 from sphunc.figures.forecasts import (
     draw_decomposition,
@@ -241,11 +240,8 @@ def _mean_and_half(values: Float[np.ndarray, " seed"]) -> tuple[float, float]:
     """Mean over seeds and half the width of its 95 % interval; 0 with one seed."""
     if not len(values):
         return float("nan"), 0.0
-    if len(values) < 2:
-        return float(values[0]), 0.0
-    error = float(values.std(ddof=1)) / len(values) ** 0.5
-    low, high = t_interval(values, error)
-    return float(values.mean()), (high - low) / 2
+    found = standing(values)
+    return found.mean, found.half or 0.0
 
 
 def file_name(label: str) -> str:

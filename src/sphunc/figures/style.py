@@ -21,6 +21,8 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, 
 HIT = COLOURS[2]
 MISS = COLOURS[1]
 GREY = "#8a8a8a"
+LEVEL_DEVIATIONS = 1.96
+"""Normal quantile of 95 % intervals."""
 SETTINGS: dict[Any, object] = {
     "font.size": 8,
     "axes.titlesize": 8,

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from sphunc.evaluation import corrected_resampled_t, t_interval
-from sphunc.evaluation.benchmark import ORACLE
+from sphunc.evaluation import corrected_resampled_t
+from sphunc.evaluation.benchmark import ORACLE, standing
 from sphunc.model import SphUncConfig
 from sphunc.report import Table
 from sphunc.tables.quoted import (
@@ -248,11 +248,10 @@ def mean_and_half(values: pl.Series, factor: float, digits: int) -> str | None:
     known = factor * values.drop_nulls().cast(pl.Float64).to_numpy()
     if not len(known):
         return None
-    mean = float(known.mean())
-    if len(known) < 2:
-        return f"{mean:.{digits}f}"
-    _, high = t_interval(known, float(known.std(ddof=1)) / len(known) ** 0.5)
-    return f"{mean:.{digits}f} ± {high - mean:.{digits}f}"
+    found = standing(known)
+    if found.half is None:
+        return f"{found.mean:.{digits}f}"
+    return f"{found.mean:.{digits}f} ± {found.half:.{digits}f}"
 
 
 def best_cells(frame: pl.DataFrame, higher: Sequence[str], lower: Sequence[str]) -> tuple[tuple[int, str], ...]:

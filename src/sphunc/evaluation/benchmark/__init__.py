@@ -7,7 +7,15 @@ from sphunc.evaluation.benchmark.ray_engine import RayEngine
 from sphunc.evaluation.benchmark.reading import make_matrix, quick_matrix, read_matrix
 from sphunc.evaluation.benchmark.runner import Event, Report, run_matrix
 from sphunc.evaluation.benchmark.store import Progress, Store
-from sphunc.evaluation.benchmark.summary import HEADLINES, Headline, Section, absent_notes, sections_of
+from sphunc.evaluation.benchmark.summary import (
+    HEADLINES,
+    Headline,
+    Section,
+    Standing,
+    absent_notes,
+    sections_of,
+    standing,
+)
 
 __all__ = [
     "HEADLINES",
@@ -23,6 +31,7 @@ __all__ = [
     "RayEngine",
     "Report",
     "Section",
+    "Standing",
     "Store",
     "absent_notes",
     "expand",
@@ -31,4 +40,5 @@ __all__ = [
     "read_matrix",
     "run_matrix",
     "sections_of",
+    "standing",
 ]

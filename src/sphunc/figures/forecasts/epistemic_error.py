@@ -6,10 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sphunc._typing import Bool, Float
-from sphunc.figures.style import COLOURS, GREY
+from sphunc.figures.style import COLOURS, GREY, LEVEL_DEVIATIONS
 
 BINS = 8
-LEVEL_DEVIATIONS = 1.96
 
 
 def draw_epistemic_error(axes: Axes, epistemic: Float[np.ndarray, " row"], wrong: Bool[np.ndarray, " row"]) -> str:

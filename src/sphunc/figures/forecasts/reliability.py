@@ -9,11 +9,9 @@ from matplotlib.axes import Axes
 
 from sphunc._typing import Float, Int
 from sphunc.evaluation import check_calibration, reliability_curve
-from sphunc.figures.style import GREY, colour_of, marker_of
+from sphunc.figures.style import GREY, LEVEL_DEVIATIONS, colour_of, marker_of
 
 BINS = 10
-LEVEL_DEVIATIONS = 1.96
-"""Normal quantile of the 95 % band of a bin's accuracy."""
 
 System = tuple[Float[np.ndarray, "row class"], Int[np.ndarray, " row"]]
 

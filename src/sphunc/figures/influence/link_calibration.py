@@ -7,10 +7,9 @@ from matplotlib.axes import Axes
 
 from sphunc._typing import Bool, Float
 from sphunc.evaluation import check_link_calibration
-from sphunc.figures.style import COLOURS, GREY
+from sphunc.figures.style import COLOURS, GREY, LEVEL_DEVIATIONS
 
 BINS = 10
-LEVEL_DEVIATIONS = 1.96
 
 
 def draw_link_calibration(
